@@ -24,6 +24,7 @@ from domogate.app.services import (
     build_signer,
     build_terms,
 )
+from domogate.app.slow_requests import build_slow_requests
 from domogate.app.webhooks import build_webhooks
 from domogate.backends.echo import HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
@@ -135,6 +136,7 @@ class Gateway:
         self.drivers = DriverCatalogue(settings.drivers, self.store, self.clock, self.driving.replace_driver)
         self.fabric = self.placement.fabric
         self.fabric.serve(self.driving)
+        self._slow_requests = build_slow_requests(self)
         self.control = Control(
             self.fabric,
             self.store,
@@ -301,4 +303,5 @@ class Gateway:
             access_log=settings.access_log,
             surfaces=frozenset(name.decode() for name in surfaces),
             handlers=handlers,
+            slow=self._slow_requests,
         )

@@ -5,6 +5,7 @@ functions.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import inf
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,7 @@ from domogate.edge.direct import Handler, Reply, print_headers
 from domogate.edge.metrics import Metrics
 from domogate.edge.protocol import STREAM
 from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
+from domogate.edge.slow_requests import SlowRequests
 from domogate.ports import StoreUnavailable
 
 Scope = Any
@@ -80,6 +82,7 @@ class Edge:
         surfaces: frozenset[str] = frozenset(),
         handlers: Mapping[tuple[str, bytes], Handler] = MappingProxyType({}),
         find_warning: Callable[[], str | None] = lambda: None,
+        slow: SlowRequests | None = None,
     ) -> None:
         """`surfaces` are first path segments that the metrics may use as a name.
 
@@ -95,6 +98,8 @@ class Edge:
         self._surfaces = surfaces
         self._handlers = dict(handlers)
         self._find_warning = find_warning
+        self._slow = slow
+        self._slow_after = inf if slow is None else slow.limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -218,6 +223,8 @@ class Edge:
             self._metrics.in_flight -= 1
             # The duration of a stream does not measure the speed of the gateway.
             self._metrics.count_request(operation, status, None if is_stream else seconds)
+        if seconds > self._slow_after and self._slow is not None and not is_stream:
+            self._slow.log(asked[0], operation, status, seconds)
         if self._access_log:
             # Without the query string and the headers, because these can contain keys and tokens.
             method, path, address = asked

@@ -324,5 +324,11 @@ PANELS: dict[str, dict[str, Setting]] = {
             "Log one line for each request (method, path, status, duration, client), without query strings, tokens and keys. "
             "The access log halves the throughput.",
         ),
+        "slow_request": Setting(
+            "SECONDS",
+            "Log a warning for each request that takes longer, with the path of its operation and what it waited for. Without "
+            "this setting there is no such log.",
+            positive,
+        ),
     },
 }

@@ -125,6 +125,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     log_format: str = "text"
     access_log: bool = False
+    slow_request: float | None = None
 
     sources: dict[str, str] = {}
     """The place from which each given setting came, for operators: `flag --port`, `variable DOMOGATE_PORT` or a file."""

@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial, wraps
 from math import inf
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -100,6 +101,8 @@ class SqlSubject:
         """Called on the event loop's thread if a read or a write finds that the database is damaged."""
         self.on_commit: Callable[[], None] = lambda: None
         """Called on the event loop's thread after this process has committed changes."""
+        self.on_wait: Callable[[float], None] | None = None
+        """Called with the seconds that a caller waited for the database, in the context of this caller."""
         self.commits = 0
         """The number of transactions that this process has committed."""
 
@@ -202,6 +205,13 @@ class SqlSubject:
             raise RuntimeError("the store is not running")
         return self._writer
 
+    def _submit(self, *args: Any, **kwargs: Any) -> asyncio.Future[Any]:
+        """Queue a write. The arguments are those of `Writer.submit`."""
+        writing = self._running().submit(*args, **kwargs)
+        if self.on_wait is not None:
+            writing.add_done_callback(partial(_note_wait, self.on_wait, perf_counter()))
+        return writing
+
     async def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the query in one snapshot, on a reader thread. Raises StoreTimeout."""
         return await self._read_within(self._limits.deadline, query, *args, **kwargs)
@@ -222,16 +232,22 @@ class SqlSubject:
                     raise StoreTimeout(f"the database did not answer within {seconds:g} s") from error
                 raise self._explain(error) from error
 
-        return await readers.run(run, seconds)
+        if self.on_wait is None:
+            return await readers.run(run, seconds)
+        began = perf_counter()
+        try:
+            return await readers.run(run, seconds)
+        finally:
+            self.on_wait(perf_counter() - began)
 
     async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit. Raises StoreTimeout."""
-        result: T = await self._running().submit(partial(_call, work, args, kwargs))
+        result: T = await self._submit(partial(_call, work, args, kwargs))
         return result
 
     async def _write_together(self, work: Callable[[Transaction, Sequence[A]], Sequence[T]], request: A) -> T:
         """Run the work in a write transaction. One call of `work` handles the requests of concurrent callers."""
-        result: T = await self._running().submit(SharedWork(work, request))
+        result: T = await self._submit(SharedWork(work, request))
         return result
 
     def _write_driven(
@@ -246,9 +262,9 @@ class SqlSubject:
         `work` may write only rows that no other gateway writes with a shared lock.
         """
         if self.holdings is None:
-            return self._running().submit(work, reports, change, lock=WriteLock.SHARED)
+            return self._submit(work, reports, change, lock=WriteLock.SHARED)
         fences = fence(self.holdings, plant_ids)
-        writing = self._running().submit(work, reports, change, fences=fences, lock=WriteLock.SHARED)
+        writing = self._submit(work, reports, change, fences=fences, lock=WriteLock.SHARED)
         tell_when_fenced(self.holdings, writing)
         return writing
 
@@ -256,6 +272,10 @@ class SqlSubject:
         """Repeat the work while it returns True. Each call of the work is a separate write, so other writes are not delayed."""
         while await self._write(work, *args, **kwargs):
             pass
+
+
+def _note_wait(on_wait: Callable[[float], None], began: float, _writing: asyncio.Future[Any]) -> None:
+    on_wait(perf_counter() - began)
 
 
 def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any], tx: Transaction) -> T:
@@ -286,7 +306,7 @@ def writes(
     @wraps(work)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
         bound = partial(_call, work, args, kwargs)
-        result: T = await self._running().submit(bound, seconds=LONG if long else None, lock=lock)
+        result: T = await self._submit(bound, seconds=LONG if long else None, lock=lock)
         return result
 
     return method
