@@ -10,6 +10,7 @@ from support.http import PATIENCE
 
 LARGE = {
     *("aiohttp", "alembic", "argon2", "cryptography", "fpdf", "jinja2", "joserfc", "jsonschema", "nats", "PIL"),
+    "opentelemetry",
     *("prometheus_client", "psycopg", "pydantic", "pygments", "rich", "segno", "starlette", "uvicorn", "webauthn", "yaml"),
     "sqlalchemy.dialects.postgresql",
 }

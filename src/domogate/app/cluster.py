@@ -13,7 +13,7 @@ from domogate.fabric.nats import NatsFabric
 from domogate.fabric.progress import NatsProgress
 from domogate.identity.rate_sharing import RateSharing
 from domogate.identity.rates import RateWindows
-from domogate.ports import Fabric, Holdings, MessageLink
+from domogate.ports import Fabric, Holdings, MessageLink, MessageTrace
 from domogate.services.cluster import (
     ClusterClock,
     ClusterStatus,
@@ -45,7 +45,14 @@ def nats_access(settings: Settings) -> NatsAccess:
 class Cluster:
     """Implements Placement for a member of a cluster. It has the lease, the held shards and the fabric of this gateway."""
 
-    def __init__(self, settings: Settings, store: SqlStore, clock: ClusterClock, process: int | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: SqlStore,
+        clock: ClusterClock,
+        process: int | None,
+        trace: MessageTrace | None = None,
+    ) -> None:
         assert settings.database is not None
         assert settings.cluster is not None
         address = f"{socket.gethostname()}:{settings.port}"
@@ -64,7 +71,7 @@ class Cluster:
         self._propagation = Propagation(
             store, self._progress, self._list_others, lambda: self._own_id, settings.knowledge_bound
         )
-        self._nats = NatsFabric(self._connection, clock, settings.cluster, watch.is_moving, self._propagation.wait)
+        self._nats = NatsFabric(self._connection, clock, settings.cluster, watch.is_moving, self._propagation.wait, trace)
         self.fabric: Fabric = self._nats
         self._rates: RateSharing | None = None
         self.membership: Membership | None = None

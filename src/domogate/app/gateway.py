@@ -25,6 +25,7 @@ from domogate.app.services import (
     build_terms,
 )
 from domogate.app.slow_requests import build_slow_requests
+from domogate.app.traces import build_traces
 from domogate.app.webhooks import build_webhooks
 from domogate.backends.echo import HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
@@ -81,6 +82,7 @@ class Gateway:
         self.settings = settings
         self._demo = demo
         self._kit = kit
+        self._traces = build_traces(settings, process)
         self.clock: Clock = build_clock(settings) if kit is None else kit.clock
         self.store = open_store(settings, self.clock, gateway=True, temporary=kit is not None)
         self.store.on_damage = self._note_damage
@@ -127,15 +129,21 @@ class Gateway:
             most_per_user=settings.streams_most_per_user,
             most_per_key=settings.streams_most_per_key,
         )
-        drivers = build_drivers(self.clock, settings.drivers)
-        self.placement = build_placement(settings, self.store, self.clock, process)
+        wrap_driver = self._traces.wrap_driver
+        drivers = {name: wrap_driver(one) for name, one in build_drivers(self.clock, settings.drivers).items()}
+        self.placement = build_placement(settings, self.store, self.clock, process, self._traces.messages)
         self.placement.share_rates(self.admission.rates)
         self.driving = Driving(
             self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants, holdings=self.placement.held
         )
-        self.drivers = DriverCatalogue(settings.drivers, self.store, self.clock, self.driving.replace_driver)
+        self.drivers = DriverCatalogue(
+            settings.drivers,
+            self.store,
+            self.clock,
+            lambda name, driver: self.driving.replace_driver(name, wrap_driver(driver)),
+        )
         self.fabric = self.placement.fabric
-        self.fabric.serve(self.driving)
+        self.fabric.serve(self._traces.wrap_host(self.driving))
         self._slow_requests = build_slow_requests(self)
         self.control = Control(
             self.fabric,
@@ -151,7 +159,7 @@ class Gateway:
         )
         self.webhook_sender = HttpWebhookSender(settings.webhook_networks, settings.webhook_deadline)
         self.receivers = Receivers(settings.base_url, self.clock)
-        sender = ReceiverSender(self.receivers, self.webhook_sender, self.clock)
+        sender = self._traces.wrap_sender(ReceiverSender(self.receivers, self.webhook_sender, self.clock))
         self.dispatcher, self.webhooks = build_webhooks(self, sender)
         self.bridges = build_bridges(self)
         self.webhook_administration = WebhookAdministration(self.store, self.clock, self.audit)
@@ -184,6 +192,8 @@ class Gateway:
             self.fault_expiry,
         ):
             self.store.listen(listener.apply, states=False)
+        for traced in self._traces.listeners:
+            self.store.listen(traced)
         self.store.listen(self.hub.apply)
         self.store.listen(self.dispatcher.apply)
         if self.bridges.declared:
@@ -260,6 +270,7 @@ class Gateway:
         await self._fetcher.stop()
         self.hasher.close()
         await self.store.stop()
+        await self._traces.stop()
 
     def _build_asgi(self) -> Edge:
         settings = self.settings
@@ -294,14 +305,17 @@ class Gateway:
         handlers = {("GET", root): handler for root, handler in reads.items()}
         handlers |= {("POST", place): self.placement.wrap_handler(handler) for place, handler in writes.items()}
         every: ASGIApp = Surfaces(pages | surfaces, not_found_page)
+        roots = frozenset(name.decode() for name in surfaces)
+        traces = self._traces
+        traces.name_roots(roots)
         return Edge(
-            self.placement.wrap(every if self._kit is None else self._kit.wrap(self, every)),
+            traces.wrap(self.placement.wrap(every if self._kit is None else self._kit.wrap(self, every))),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: self.is_ready,
             find_warning=lambda: self.clock_check.problem,
             metrics=self.metrics,
             access_log=settings.access_log,
-            surfaces=frozenset(name.decode() for name in surfaces),
-            handlers=handlers,
+            surfaces=roots,
+            handlers={place: traces.wrap_handler(handler) for place, handler in handlers.items()},
             slow=self._slow_requests,
         )

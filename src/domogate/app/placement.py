@@ -8,7 +8,7 @@ from domogate.edge.direct import Handler
 from domogate.edge.stack import ASGIApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.rates import RateWindows
-from domogate.ports import Clock, Fabric, Holdings
+from domogate.ports import Clock, Fabric, Holdings, MessageTrace
 from domogate.services.cluster import ClusterClock, ClusterStatus, ShardDriver
 from domogate.settings import BadSettings, Mistake, Settings
 from domogate.stores import SqlStore
@@ -80,7 +80,9 @@ def build_clock(settings: Settings) -> Clock:
     return SystemClock() if settings.cluster is None else ClusterClock(SystemClock())
 
 
-def build_placement(settings: Settings, store: SqlStore, clock: Clock, process: int | None = None) -> Placement:
+def build_placement(
+    settings: Settings, store: SqlStore, clock: Clock, process: int | None = None, trace: MessageTrace | None = None
+) -> Placement:
     """Return the placement. Raises BadSettings if the settings ask for a cluster and the library for clusters is missing."""
     if settings.cluster is None:
         return _AllPlants(clock)
@@ -90,4 +92,4 @@ def build_placement(settings: Settings, store: SqlStore, clock: Clock, process: 
     from domogate.app.cluster import Cluster  # needs nats-py
 
     assert isinstance(clock, ClusterClock)
-    return Cluster(settings, store, clock, process)
+    return Cluster(settings, store, clock, process, trace)

@@ -1,8 +1,7 @@
 """Builds the log of slow requests, and measures what requests wait for."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from time import perf_counter
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from domogate.app.documents import SURFACES
 from domogate.common.waits import Waits
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 _SHORT = 0.05
 """A wait shorter than this part of `slow_request` is ignored."""
 
-T = TypeVar("T")
-
 
 def build_slow_requests(gateway: "Gateway") -> SlowRequests | None:
     """Return the log of slow requests. None if the setting `slow_request` is not set: then nothing is measured."""
@@ -29,7 +26,7 @@ def build_slow_requests(gateway: "Gateway") -> SlowRequests | None:
     if limit is None:
         return None
     waits = Waits(current_request_id.get, limit * _SHORT)
-    gateway.store.on_wait = lambda seconds: waits.note("store", seconds)
+    gateway.store.waiting = lambda: waits.measure("store")
     gateway.fabric = TimedFabric(gateway.fabric, waits)
     return SlowRequests(limit, dict(list_routes()), waits)
 
@@ -37,13 +34,13 @@ def build_slow_requests(gateway: "Gateway") -> SlowRequests | None:
 def list_routes() -> Iterator[tuple[str, str]]:
     """Yield the name of each operation in the metrics, and its path with the names of its parameters."""
     for family in FAMILIES:
-        yield from ((operation.id, f"{family.prefix}{operation.contract_path}") for operation in family.operations)
+        yield from ((operation.id, f"{family.prefix}/{operation.contract_path}") for operation in family.operations)
     for surface in SURFACES:
         yield from ((f"{surface.name}.{operation.id}", f"{surface.prefix}{operation.path}") for operation in surface.operations)
 
 
 class TimedFabric:
-    """A fabric that measures how long requests wait for devices. The time of writes to the store is not counted."""
+    """A fabric that measures how long requests wait for devices, including the writes of their orders."""
 
     def __init__(self, fabric: Fabric, waits: Waits) -> None:
         self._fabric = fabric
@@ -53,18 +50,13 @@ class TimedFabric:
         self._fabric.serve(host)
 
     async def execute(self, order: Order) -> Report:
-        return await self._measure(lambda: self._fabric.execute(order))
+        with self._waits.measure("device"):
+            return await self._fabric.execute(order)
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        return await self._measure(lambda: self._fabric.read(plant_id, module_id, deadline))
+        with self._waits.measure("device"):
+            return await self._fabric.read(plant_id, module_id, deadline)
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        return await self._measure(lambda: self._fabric.take_picture(plant_id, module_id, deadline))
-
-    async def _measure(self, ask: Callable[[], Awaitable[T]]) -> T:
-        began, store_before = perf_counter(), self._waits.find("store")
-        try:
-            return await ask()
-        finally:
-            in_store = self._waits.find("store") - store_before
-            self._waits.note("device", perf_counter() - began - in_store)
+        with self._waits.measure("device"):
+            return await self._fabric.take_picture(plant_id, module_id, deadline)

@@ -1,33 +1,66 @@
 """Remembers how long requests waited for the store and for devices, so that the log of slow requests can say it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
 
 _MOST = 1_000
 """The number of requests whose waiting times are remembered."""
 
 
+class _Wait:
+    """The time in which at least one step of a request waited. Steps can wait at the same time."""
+
+    __slots__ = ("_began", "_ended", "_steps")
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._began = self._ended = 0.0
+
+    def begin(self) -> None:
+        if not self._steps:
+            self._began = perf_counter()
+        self._steps += 1
+
+    def end(self) -> None:
+        self._steps -= 1
+        if not self._steps:
+            self._ended += perf_counter() - self._began
+
+    @property
+    def seconds(self) -> float:
+        return self._ended + (perf_counter() - self._began if self._steps else 0.0)
+
+
 class Waits:
-    """The waiting times of requests by their id. Short waits are ignored, so a fast request leaves nothing behind."""
+    """The waiting times of requests by their id. A request without a long wait leaves nothing behind."""
 
     def __init__(self, find_request: Callable[[], str | None], shortest: float) -> None:
         """`find_request` returns the id of the request that runs now. Waits of less than `shortest` seconds are ignored."""
         self._find_request = find_request
         self._shortest = shortest
-        self._of: dict[str, dict[str, float]] = {}
+        self._of: dict[str, dict[str, _Wait]] = {}
 
-    def note(self, what: str, seconds: float) -> None:
-        """Add a wait of the request that runs now."""
-        if seconds < self._shortest or (request := self._find_request()) is None:
+    @contextmanager
+    def measure(self, what: str) -> Iterator[None]:
+        """Measure a wait of the request that runs now."""
+        request = self._find_request()
+        if request is None:
+            yield
             return
         waits = self._of.setdefault(request, {})
-        waits[what] = waits.get(what, 0.0) + seconds
+        wait = waits.setdefault(what, _Wait())
+        wait.begin()
         if len(self._of) > _MOST:
             del self._of[next(iter(self._of))]
-
-    def find(self, what: str) -> float:
-        """Return how long the request that runs now has waited for this, in seconds."""
-        return self._of.get(self._find_request() or "", {}).get(what, 0.0)
+        try:
+            yield
+        finally:
+            wait.end()
+            if all(one.seconds < self._shortest for one in waits.values()):
+                self._of.pop(request, None)
 
     def take(self) -> dict[str, float]:
         """Return the waiting times of the request that runs now, and forget them."""
-        return self._of.pop(self._find_request() or "", {})
+        waits = self._of.pop(self._find_request() or "", {})
+        return {what: wait.seconds for what, wait in waits.items() if wait.seconds >= self._shortest}

@@ -181,7 +181,7 @@ class NatsConnection:
         except (Error, OSError) as error:
             raise ConnectionError(str(error)) from error
 
-    async def request(self, subject: str, content: bytes, seconds: float) -> bytes:
+    async def request(self, subject: str, content: bytes, seconds: float, headers: dict[str, str] | None = None) -> bytes:
         """Send a message and return the answer.
 
         Raises NoRespondersError if nobody is subscribed to the subject, TimeoutError if there is no answer after this number of
@@ -189,7 +189,7 @@ class NatsConnection:
         """
         client = self._require()
         try:
-            return (await client.request(subject, content, timeout=seconds)).data
+            return (await client.request(subject, content, timeout=seconds, headers=headers)).data
         except NoRespondersError:
             raise
         except nats.errors.TimeoutError:

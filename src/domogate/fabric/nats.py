@@ -41,7 +41,7 @@ from domogate.fabric.messages import (
     refuse,
 )
 from domogate.fabric.pictures import join_picture, split_picture
-from domogate.ports import Clock, DeviceHost, NotHeld, Picture
+from domogate.ports import Clock, DeviceHost, MessageTrace, NotHeld, Picture
 
 _log = get_logger(__name__)
 
@@ -73,17 +73,20 @@ class NatsFabric:
         cluster: str,
         is_moving: Callable[[int], Awaitable[bool]],
         spread: Callable[[float], Awaitable[None]],
+        trace: MessageTrace | None = None,
     ) -> None:
         """`is_moving` returns whether a shard whose holder does not answer will soon have another holder. If so, a question
         waits for the new holder.
 
         `spread` waits until all gateways know what an order has changed, but not longer than the given number of seconds.
+        `trace` is given if the gateway records traces.
         """
         self._connection = connection
         self._clock = clock
         self._prefix = cluster
         self._is_moving = is_moving
         self._spread = spread
+        self._trace = trace
         self._local = InProcessFabric(clock)
         self._held: set[int] = set()
         self._changed = asyncio.Event()
@@ -250,7 +253,12 @@ class NatsFabric:
 
     async def _request_report(self, subject: str, question: Execute | Read) -> Report:
         seconds = min(question.left + _LEEWAY, _ASK_AGAIN)
-        answer = decode_answer(await self._connection.request(subject, encode(question), seconds))
+        if self._trace is None:
+            content = await self._connection.request(subject, encode(question), seconds)
+        else:
+            with self._trace.ask(subject) as headers:
+                content = await self._connection.request(subject, encode(question), seconds, headers)
+        answer = decode_answer(content)
         if not isinstance(answer, Reported):
             _refuse(answer)
         if (answer.report.plant_id, answer.report.module_id) != (question.plant_id, question.module_id):
@@ -281,7 +289,10 @@ class NatsFabric:
         if len(self._answering) >= _MOST_ANSWERING:
             await self._send(message.reply, refuse(DeviceTimeout("too many questions of other gateways are waiting")))
         else:
-            self._begin(self._answer(question, message.reply, received))
+            answering: Awaitable[None] = self._answer(question, message.reply, received)
+            if self._trace is not None:
+                answering = self._trace.answer(message.subject, message.headers, answering)
+            self._begin(answering)
 
     async def _answer(self, question: Question, reply: str, received: float) -> None:
         self.answered += 1

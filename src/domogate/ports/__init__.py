@@ -85,6 +85,7 @@ from domogate.ports.stores.search import ModuleFilter, ModulePlace, ModuleSearch
 from domogate.ports.stores.store import Store, StoreTimeout, StoreUnavailable
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
+from domogate.ports.tracing import MessageTrace
 
 __all__ = [
     "NO_STATE_YET",
@@ -140,6 +141,7 @@ __all__ = [
     "MailKind",
     "MemberStore",
     "MessageLink",
+    "MessageTrace",
     "ModuleFilter",
     "ModulePlace",
     "ModuleSearchStore",

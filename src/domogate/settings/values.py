@@ -126,6 +126,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str = "text"
     access_log: bool = False
     slow_request: float | None = None
+    trace_endpoint: str | None = None
+    trace_ratio: float = 1.0
 
     sources: dict[str, str] = {}
     """The place from which each given setting came, for operators: `flag --port`, `variable DOMOGATE_PORT` or a file."""

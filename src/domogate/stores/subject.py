@@ -8,11 +8,10 @@ from a function with the SQL, by `reads`, `writes` or `repeats`.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial, wraps
 from math import inf
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -101,8 +100,8 @@ class SqlSubject:
         """Called on the event loop's thread if a read or a write finds that the database is damaged."""
         self.on_commit: Callable[[], None] = lambda: None
         """Called on the event loop's thread after this process has committed changes."""
-        self.on_wait: Callable[[float], None] | None = None
-        """Called with the seconds that a caller waited for the database, in the context of this caller."""
+        self.waiting: Callable[[], AbstractContextManager[None]] | None = None
+        """Makes a context manager that is open while a caller waits for the database."""
         self.commits = 0
         """The number of transactions that this process has committed."""
 
@@ -208,8 +207,10 @@ class SqlSubject:
     def _submit(self, *args: Any, **kwargs: Any) -> asyncio.Future[Any]:
         """Queue a write. The arguments are those of `Writer.submit`."""
         writing = self._running().submit(*args, **kwargs)
-        if self.on_wait is not None:
-            writing.add_done_callback(partial(_note_wait, self.on_wait, perf_counter()))
+        if self.waiting is not None:
+            wait = self.waiting()
+            wait.__enter__()
+            writing.add_done_callback(lambda _: wait.__exit__(None, None, None))
         return writing
 
     async def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -232,13 +233,8 @@ class SqlSubject:
                     raise StoreTimeout(f"the database did not answer within {seconds:g} s") from error
                 raise self._explain(error) from error
 
-        if self.on_wait is None:
+        with nullcontext() if self.waiting is None else self.waiting():
             return await readers.run(run, seconds)
-        began = perf_counter()
-        try:
-            return await readers.run(run, seconds)
-        finally:
-            self.on_wait(perf_counter() - began)
 
     async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit. Raises StoreTimeout."""
@@ -272,10 +268,6 @@ class SqlSubject:
         """Repeat the work while it returns True. Each call of the work is a separate write, so other writes are not delayed."""
         while await self._write(work, *args, **kwargs):
             pass
-
-
-def _note_wait(on_wait: Callable[[float], None], began: float, _writing: asyncio.Future[Any]) -> None:
-    on_wait(perf_counter() - began)
 
 
 def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any], tx: Transaction) -> T:

@@ -1,0 +1,17 @@
+"""The port of traces that the messages between gateways carry."""
+
+from collections.abc import Awaitable, Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+
+class MessageTrace(Protocol):
+    """Makes spans of questions to other gateways. The headers of a question name the trace."""
+
+    def ask(self, subject: str) -> AbstractContextManager[dict[str, str]]:
+        """Make a span for a question, and return the headers of its message."""
+        ...
+
+    def answer(self, subject: str, headers: Mapping[str, str] | None, work: Awaitable[None]) -> Awaitable[None]:
+        """Do the work in a span that belongs to the trace of the question."""
+        ...

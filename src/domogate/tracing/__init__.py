@@ -1,0 +1,5 @@
+"""Traces with OpenTelemetry. Only a gateway with the setting `trace_endpoint` imports this folder (Decision 0131)."""
+
+from domogate.tracing.traces import Traces
+
+__all__ = ["Traces"]

@@ -1,0 +1,42 @@
+"""Waiting times of requests."""
+
+import asyncio
+
+from domogate.common.waits import Waits
+
+
+class TestWaits:
+    async def test_a_short_wait_leaves_nothing(self) -> None:
+        waits = Waits(lambda: "r1", shortest=1000.0)
+        with waits.measure("store"):
+            await asyncio.sleep(0)
+        assert waits.take() == {}
+
+    async def test_steps_at_the_same_time_count_once(self) -> None:
+        waits = Waits(lambda: "r1", shortest=0.0)
+        with waits.measure("outer"), waits.measure("store"), waits.measure("store"):
+            await asyncio.sleep(0)
+        found = waits.take()
+        assert 0 < found["store"] <= found["outer"]
+        assert waits.take() == {}
+
+    async def test_work_without_a_request_is_not_measured(self) -> None:
+        waits = Waits(lambda: None, shortest=0.0)
+        with waits.measure("store"):
+            await asyncio.sleep(0)
+        assert waits.take() == {}
+
+    async def test_the_memory_is_bounded(self) -> None:
+        requests = iter(range(5_000))
+        current = "first"
+        waits = Waits(lambda: current, shortest=0.0)
+        with waits.measure("store"):
+            pass
+        for number in requests:
+            current = str(number)
+            with waits.measure("store"):
+                pass
+        current = "first"
+        assert waits.take() == {}
+        current = "4999"
+        assert waits.take() != {}
