@@ -19,6 +19,7 @@ _MEDIA_TYPES = {
     ".js": "text/javascript",
     ".json": "application/json",
     ".png": "image/png",
+    ".py": "text/plain; charset=utf-8",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
