@@ -1,5 +1,6 @@
 """`domogate conformance` on a real gateway with each fault of the test kit."""
 
+import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from domogate.conformance.run import Outcome, Target, run
 from domogate.conformance.subjects import Named
 from domogate.test_api.fault_rules import FaultKind
 from domogate.testing import Estate, Gateway
+from support.gateway import run_command
 
 pytestmark = pytest.mark.slow
 
@@ -109,6 +111,17 @@ def test_a_fault_of_all_operations_ends_with_a_report(gateway: Gateway, case: Ca
     check_reports(outcome, case.rule.replace("E8", "E7"))
     if case.kind in ("429", "503", "half", "drop", "slow"):
         assert any("the run ended early" in one.why for one in outcome.unchecked)
+
+
+def test_the_command_prints_a_report_if_every_connection_is_dropped(gateway: Gateway) -> None:
+    tokens = gateway.tokens(ANNA)
+    flags = ["--base-url", gateway.base_url, "--key", gateway.subscription_key, "--token", tokens.id_token]
+    gateway.fault("drop")
+    done = run_command(["conformance", *flags, "--access-token", tokens.access_token], os.environ)
+    assert done.returncode == 1
+    assert "no complete answer" in done.stdout
+    assert "the run ended early" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
 
 
 def test_devices_that_refuse_commands_are_found(gateway: Gateway) -> None:

@@ -3,49 +3,16 @@
 import pytest
 
 from conformance_tool.answer_faults import ANSWERS
+from conformance_tool.mock_runs import check, named
 from conformance_tool.planted_faults import REFUSALS, Fault
 from conformance_tool.rounds import Round, body_rounds
-from domogate.conformance.access import Others
-from domogate.conformance.exchange import Client, Credentials
-from domogate.conformance.run import Outcome, Target, all_rules, run
-from domogate.conformance.subjects import KINDS, Named
-from domogate.conformance.tokens import TokenEndpoint
-from support.mock_bodies import PLANT, SECOND, THERMOSTAT, module_in
-from support.mock_families import (
-    ACCESS,
-    CLIENT,
-    KEY,
-    MODULES,
-    NARROW,
-    OTHER,
-    REFRESH,
-    SECRET,
-    TOKEN,
-    Ask,
-    Change,
-    Reply,
-    mock_gateway,
-)
+from domogate.conformance.run import all_rules
+from domogate.conformance.subjects import Named
+from support.mock_bodies import PLANT, SECOND, THERMOSTAT
+from support.mock_families import Ask, Reply
 
 BEHAVIOUR = REFUSALS | ANSWERS
 ROUNDS = body_rounds()
-KINDS_OF_MODULES = {kind: MODULES[operation] for operation, kind in KINDS.items()}
-
-
-def named(*plants: str) -> tuple[Named, ...]:
-    """All modules of these plants. With them, every operation is called even if no topology can be read."""
-    return tuple(Named(kind, plant, module_in(plant, one)) for plant in plants for kind, one in KINDS_OF_MODULES.items())
-
-
-def check(change: Change, *modules: Named, write: bool = True) -> Outcome:
-    with mock_gateway(change) as url:
-        own, access, other, narrow = (Credentials(KEY, token) for token in (TOKEN, ACCESS, OTHER, NARROW))
-        endpoint = TokenEndpoint(Client(f"{url}/auth", timeout=30), CLIENT, SECRET, REFRESH)
-        try:
-            target = Target(url, own, access, Others(other, other, narrow, narrow), endpoint, modules=modules)
-            return run(target, lambda _changes: write)
-        finally:
-            endpoint.client.close()
 
 
 def nothing(_ask: Ask, reply: Reply) -> Reply:
