@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
@@ -10,7 +11,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Subscription
 from domogate.ports import SigningKey, Usage
 from domogate.stores.codec import from_row, to_row
-from domogate.stores.engine import Transaction, WriteLock, chunked
+from domogate.stores.engine import Database, Transaction, WriteLock
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import signing_keys, subscriptions, usages
@@ -19,6 +20,9 @@ _BY_KEY = select(subscriptions).where(subscriptions.c.key_hash == bindparam("key
 _USAGE = select(usages.c.count).where(
     usages.c.subscription_id == bindparam("subscription_id"), usages.c.day == bindparam("day")
 )
+
+_adding: dict[type[Database], Any] = {}
+"""The statement of `_get_adding` for each kind of database. To build this statement takes longer than to execute it."""
 
 
 def find_subscription(connection: Connection, key_hash: str) -> Subscription | None:
@@ -64,18 +68,24 @@ def add_usage(tx: Transaction, counts: Sequence[Usage]) -> Sequence[Usage]:
     total: Counter[tuple[Id, str]] = Counter()
     for usage in counts:
         total[usage.subscription_id, usage.day] += usage.count
-    known: set[str] = set()
-    for ids in chunked({usage.subscription_id for usage in counts}):
-        known.update(tx.connection.execute(select(subscriptions.c.id).where(subscriptions.c.id.in_(ids))).scalars())
-    statement = tx.database.insert(usages)
-    statement = statement.on_conflict_do_update(
-        index_elements=["subscription_id", "day"], set_={"count": usages.c.count + statement.excluded.count}
-    )
+    subscription_ids = {usage.subscription_id for usage in counts}
+    known = {row[0] for row in tx.database.find_rows(tx.connection, subscriptions.c.id, subscription_ids)}
     rows = [{"subscription_id": of, "day": day, "count": count} for (of, day), count in total.items() if of in known]
     if not rows:
         return ()
-    summing = statement.returning(usages.c.subscription_id, usages.c.day, usages.c.count)
-    return [Usage(of, day, count) for of, day, count in tx.connection.execute(summing, rows)]
+    return [Usage(of, day, count) for of, day, count in tx.connection.execute(_get_adding(tx.database), rows)]
+
+
+def _get_adding(database: Database) -> Any:
+    """Return the statement that adds numbers to the stored numbers and returns the sums."""
+    kind = type(database)
+    if kind not in _adding:
+        statement = database.insert(usages)
+        statement = statement.on_conflict_do_update(
+            index_elements=["subscription_id", "day"], set_={"count": usages.c.count + statement.excluded.count}
+        )
+        _adding[kind] = statement.returning(usages.c.subscription_id, usages.c.day, usages.c.count)
+    return _adding[kind]
 
 
 def find_usage(connection: Connection, subscription_id: Id, day: str) -> int:
