@@ -3,6 +3,7 @@
 import http.client
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +17,7 @@ from support.kit_house import ANNA, BRUNO, HOME, LAMP, SLOW_KEY, SPOT, light_pat
 pytestmark = pytest.mark.slow
 
 NO_WHOLE_ANSWER = (OSError, http.client.HTTPException)
+DEVICE_DEADLINE = 10
 TOPOLOGY = f"/doorentry-a/v1.0/plants/{HOME.id}/topology"
 
 
@@ -34,7 +36,7 @@ def read_to_end(lines: Iterator[str]) -> None:
 
 
 class TestStatuses:
-    @pytest.mark.parametrize("status", [401, 403, 408, 429, 500, 503])
+    @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
     def test_a_family_answers_with_the_status_in_its_own_shape(self, gateway: Gateway, status: int) -> None:
         gateway.fault(status, operation="E8")
         answer = read_lamp(gateway)
@@ -43,14 +45,17 @@ class TestStatuses:
         assert ("retry-after" in answer.headers) == (status in (429, 503))
         assert "x-request-id" in answer.headers
 
-    @pytest.mark.parametrize("status", [469, 470])
-    def test_operations_that_list_469_and_470_answer_with_them(self, gateway: Gateway, status: int) -> None:
+    @pytest.mark.parametrize("status", [408, 469, 470])
+    def test_operations_that_list_the_status_answer_with_it(self, gateway: Gateway, status: int) -> None:
         gateway.fault(status)
         answer = gateway.request("GET", TOPOLOGY, headers=gateway.headers(ANNA))
         assert (answer.status, answer.json()["statusCode"]) == (status, status)
 
-    def test_an_operation_that_does_not_list_469_ignores_it_and_does_not_count_it(self, gateway: Gateway) -> None:
-        gateway.fault(469, times=1)
+    @pytest.mark.parametrize("status", [408, 469])
+    def test_an_operation_that_does_not_list_the_status_ignores_it_and_does_not_count_it(
+        self, gateway: Gateway, status: int
+    ) -> None:
+        gateway.fault(status, times=1)
         assert read_lamp(gateway).status == 200
         assert [fault["left"] for fault in gateway.faults()] == [1]
 
@@ -127,6 +132,19 @@ class TestDevices:
             assert read_lamp(gateway, module_id=SPOT.id).status == 200
         assert read_lamp(gateway).status == 200
 
+    def test_a_silent_module_takes_a_command_and_never_answers(self, gateway: Gateway) -> None:
+        gateway.fault("silent", module=LAMP)
+        url, headers = f"{gateway.base_url}{light_path()}", gateway.headers(ANNA)
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(httpx.post, url, headers=headers, json={"status": "off"}, timeout=PATIENCE)
+            while not gateway.commands(module=LAMP):
+                pass
+            assert not waiting.done()
+            gateway.advance(DEVICE_DEADLINE)
+            answer = waiting.result()
+        assert (answer.status_code, answer.headers["x-fault"]) == (404, "4002")
+        assert [command["state"] for command in gateway.commands()] == ["expired"]
+
     def test_a_refusing_plant_can_be_read_and_refuses_commands(self, gateway: Gateway) -> None:
         gateway.fault("refusing", plant=HOME)
         assert read_lamp(gateway).status == 200
@@ -137,7 +155,7 @@ class TestDevices:
 
 class TestWhoGetsAFault:
     def test_only_the_named_module_and_operation(self, gateway: Gateway) -> None:
-        gateway.fault(500, module=LAMP, operation="E8")
+        gateway.fault(500, module=LAMP, operation="homeauto.readLight")
         assert read_lamp(gateway).status == 500
         assert read_lamp(gateway, module_id=SPOT.id).status == 200
         assert switch_lamp(gateway, "off").status == 200
@@ -168,10 +186,14 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("wrong", "says"),
         [
-            ({"kind": "explode"}, "400"),
+            ({"kind": "explode"}, r"no fault 'explode'\. The faults are: offline, silent, .*, cut\.$"),
+            ({"kind": "slows"}, "Did you mean slow"),
             ({"kind": "slow"}, "needs ms"),
             ({"kind": 500, "ms": 3}, "takes no ms"),
-            ({"kind": 500, "operation": "E99"}, "no operation 'E99'"),
+            ({"kind": 500, "operation": "E99"}, r"no operation 'E99'.* homeauto\.readLight \(E8\), .*home\.listHomes"),
+            ({"kind": 500, "operation": "events"}, r"Did you mean events\.listen"),
+            ({"kind": 500, "operation": "x" * 5_000}, r"'x{100}'"),
+            ({"kind": 408, "operation": "home.commandModule"}, "never answers with 408.*: 401, 403, 429, 469, 470, 500, 503"),
             ({"kind": 500, "user": "nobody@example.com"}, "no user"),
             ({"kind": 500, "key": "None"}, "no subscription key"),
             ({"kind": 500, "times": 0}, "400"),

@@ -87,6 +87,17 @@ class TestTraffic:
         assert exchange["requestHeaders"]["authorization"] == "[redacted]"
         assert not {tokens.id_token, gateway.subscription_key} & set(str(gateway.traffic()).split("'"))
 
+    def test_it_takes_the_names_of_the_clients_and_the_ids_of_the_contract(self, gateway: Gateway) -> None:
+        read_lamp(gateway)
+        (exchange,) = gateway.traffic()
+        assert exchange["operation"] == "homeauto.readLight"
+        assert gateway.traffic(operation="homeauto.readLight") == gateway.traffic(operation="E8") == [exchange]
+        assert gateway.traffic(operation="X2") == []
+
+    def test_an_operation_that_does_not_exist_is_refused_with_the_list_of_operations(self, gateway: Gateway) -> None:
+        with pytest.raises(Refused, match=r"422: There is no operation 'readLights'.*The operations are: .*\(E20\)"):
+            gateway.traffic(operation="readLights")
+
     def test_bodies_of_the_login_are_not_recorded(self, gateway: Gateway) -> None:
         form = {"grant_type": "refresh_token", "refresh_token": "a-secret-refresh-token", "client_id": "test-kit"}
         httpx.post(f"{gateway.auth_url}/token?hint=a-secret-hint", data=form, timeout=PATIENCE)

@@ -7,7 +7,7 @@ from typing import Any
 from domogate import __version__
 from domogate.app.gateway import Gateway
 from domogate.app.kit_data import KIT_CLIENT, KitData
-from domogate.app.kit_requests import find_facts, list_operations, may_answer, refuse
+from domogate.app.kit_requests import find_facts, list_operations, list_statuses, refuse
 from domogate.app.movable_clock import MovableClock
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, TokenKind
@@ -149,13 +149,15 @@ class ResettableGateway:
             gateway.fault_injector,
             self.clock,
             list_operations(),
-            may_answer,
         )
         credentials = OperatorToken(gateway.verifier, gateway.store, gateway.audit)
         base_url, max_body = gateway.settings.base_url, gateway.settings.max_body
         kit = SurfaceApp(SURFACE, services, credentials, base_url=base_url, version=__version__, max_body=max_body)
         gated = self._gate.wrap(
-            app, Readings(lambda scope, with_user: find_facts(scope, gateway.verifier if with_user else None), refuse)
+            app,
+            Readings(
+                lambda scope, with_user: find_facts(scope, gateway.verifier if with_user else None), refuse, list_statuses
+            ),
         )
         prefix = f"{PREFIX}/".encode()
 

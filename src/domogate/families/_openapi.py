@@ -26,6 +26,7 @@ PHRASES = {
     470: "The user must accept the terms and conditions",
     500: "Internal error",
     502: "The echo backend cannot be reached",
+    503: "The gateway cannot answer now; see Retry-After",
     504: "The echo backend did not answer in time",
 }
 
@@ -95,6 +96,11 @@ def _parameter(family: Family, parameter: Parameter) -> dict[str, Any]:
     return {"name": parameter.name, "in": "path", "required": True, "schema": schema}
 
 
+def errors_of(operation: Operation) -> frozenset[int]:
+    """Return the statuses of all refusals that the document lists for the operation."""
+    return operation.errors | {401, 404, 429, 500, 503} | ({413} if operation.body is not None else set())
+
+
 def _responses(operation: Operation, schemas: Schemas, error: dict[str, Any]) -> dict[str, Any]:
     success: dict[str, Any] = {"description": PHRASES[operation.status]}
     if operation.answer is bytes:
@@ -106,7 +112,6 @@ def _responses(operation: Operation, schemas: Schemas, error: dict[str, Any]) ->
         responses["204"] = {"description": PHRASES[204]}
     if operation.has_etag:
         responses["304"] = {"description": PHRASES[304]}
-    extra = {401, 404, 429, 500} | ({413} if operation.body is not None else set())
-    for status in sorted(operation.errors | extra):
+    for status in sorted(errors_of(operation)):
         responses[str(status)] = {"description": PHRASES[status], "content": error}
     return responses

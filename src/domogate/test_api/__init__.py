@@ -2,7 +2,7 @@
 
 from domogate.test_api.fault_rules import FaultRules, RequestFacts
 from domogate.test_api.gate import Gate, Readings
-from domogate.test_api.services import Content, IssuedTokens, KitServices, TokenRequest
+from domogate.test_api.services import Content, IssuedTokens, KitServices, KnownOperation, TokenRequest
 from domogate.test_api.surface import PREFIX, SURFACE
 from domogate.test_api.traffic import MOST_LEVELS, Traffic
 
@@ -15,6 +15,7 @@ __all__ = [
     "Gate",
     "IssuedTokens",
     "KitServices",
+    "KnownOperation",
     "Readings",
     "RequestFacts",
     "TokenRequest",

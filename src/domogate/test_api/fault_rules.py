@@ -6,6 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault
 from domogate.services.refusals import Conflict
 
 MOST_RULES = 1_000
@@ -15,6 +16,7 @@ class FaultKind(StrEnum):
     """The faults of the test kit. A fault whose value is a number is an answer with this status."""
 
     OFFLINE = "offline"
+    SILENT = "silent"
     REFUSING = "refusing"
     SLOW = "slow"
     UNAUTHORIZED = "401"
@@ -30,8 +32,15 @@ class FaultKind(StrEnum):
     CUT = "cut"
 
 
-OF_DEVICES = frozenset({FaultKind.OFFLINE, FaultKind.REFUSING})
-"""Faults of devices. The plant that a driver drives applies them, as for operators (Decision 0035)."""
+OF_DEVICES = {
+    FaultKind.OFFLINE: InjectedFault.OFFLINE,
+    FaultKind.SILENT: InjectedFault.SLOW,
+    FaultKind.REFUSING: InjectedFault.REFUSING,
+}
+"""Faults of devices. The plant that a driver drives applies them, as for operators (Decision 0035).
+
+The test kit has another fault with the name `slow`, so it calls a device that never answers `silent`.
+"""
 INSTEAD = frozenset(kind for kind in FaultKind if kind.isdecimal()) | {FaultKind.DROP}
 """Faults with which the request does not reach the gateway."""
 

@@ -5,12 +5,12 @@ from typing import Annotated
 from msgspec import Meta
 
 from domogate.domain.ids import Id, new_id
-from domogate.domain.injections import InjectedFault
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.http_api.requests import read_optional_id
 from domogate.services.refusals import Invalid, NotFound
 from domogate.test_api.fault_rules import OF_DEVICES, FaultKind, FaultRule, RequestFacts
+from domogate.test_api.names import find_fault, find_operation
 from domogate.test_api.services import KitServices, TestCall
 from domogate.wire import InputModel, OutputModel
 
@@ -23,11 +23,14 @@ _WITH_MS = frozenset({FaultKind.SLOW, FaultKind.CUT})
 class NewKitFault(InputModel, frozen=True):
     """A fault, and the requests that get it. A request gets the fault if it matches all given fields.
 
-    `offline` and `refusing` are faults of devices: they need `plantId`, and of the other fields only `moduleId` is allowed.
+    `offline`, `silent` and `refusing` are faults of devices: they need `plantId`, and of the other fields only `moduleId` is
+    allowed.
     """
 
-    fault: FaultKind
-    operation: Annotated[str, Meta(description="For example `E8`, `X1` or `home.listHomes`.")] | None = None
+    fault: Annotated[str, Meta(extra_json_schema={"enum": [str(kind) for kind in FaultKind]})]
+    operation: Annotated[str, Meta(description="A name or an id: `home.listHomes`, `homeauto.readLight` or `E8`.")] | None = (
+        None
+    )
     plant_id: str | None = None
     module_id: str | None = None
     user: Annotated[str, Meta(description="The e-mail of the user of the token.")] | None = None
@@ -78,9 +81,8 @@ async def add_fault(services: KitServices, call: TestCall, body: NewKitFault) ->
     rule = await _read_rule(services, body)
     if rule.kind in OF_DEVICES:
         plant_id = _check_device_fault(body, rule)
-        fault = InjectedFault(rule.kind)
         await services.fault_injector.inject(
-            plant_id, rule.wanted.module_id, fault, who=call.caller.user_id, address=call.address
+            plant_id, rule.wanted.module_id, OF_DEVICES[rule.kind], who=call.caller.user_id, address=call.address
         )
     services.rules.add(rule)
     if rule.kind is FaultKind.CUT:
@@ -89,22 +91,23 @@ async def add_fault(services: KitServices, call: TestCall, body: NewKitFault) ->
 
 
 async def _read_rule(services: KitServices, body: NewKitFault) -> FaultRule:
-    if body.operation is not None and body.operation not in services.operations:
-        raise Invalid(f"There is no operation {body.operation!r}; /openapi lists the documents with all operations.")
-    if body.operation is not None and body.fault.isdecimal() and not services.may_answer(body.operation, int(body.fault)):
-        raise Invalid(f"The operation {body.operation} never answers with {body.fault}.")
-    if body.ms is not None and body.fault not in _WITH_MS:
-        raise Invalid(f"The fault {body.fault} takes no ms; only slow and cut do.")
-    if body.ms is None and body.fault is FaultKind.SLOW:
+    kind = find_fault(body.fault)
+    operation = None if body.operation is None else find_operation(services.operations, body.operation)
+    if operation is not None and kind.isdecimal() and int(kind) not in operation.statuses:
+        possible = ", ".join(one for one in FaultKind if one.isdecimal() and int(one) in operation.statuses)
+        raise Invalid(f"The operation {operation} never answers with {kind}. The statuses of its faults are: {possible}.")
+    if body.ms is not None and kind not in _WITH_MS:
+        raise Invalid(f"The fault {kind} takes no ms; only slow and cut do.")
+    if body.ms is None and kind is FaultKind.SLOW:
         raise Invalid("The fault slow needs ms: the delay in milliseconds.")
     wanted = RequestFacts(
-        body.operation,
+        None if operation is None else operation.name,
         read_optional_id("body", "plantId", body.plant_id),
         read_optional_id("body", "moduleId", body.module_id),
         None if body.user is None else await _find_user(services, body.user),
         None if body.key is None else await _find_key(services, body.key),
     )
-    return FaultRule(new_id(), body.fault, wanted, body.user, body.key, body.ms or 0, body.times)
+    return FaultRule(new_id(), kind, wanted, body.user, body.key, body.ms or 0, body.times)
 
 
 def _check_device_fault(body: NewKitFault, rule: FaultRule) -> Id:
@@ -148,7 +151,6 @@ async def _delete(services: KitServices, call: TestCall, rule: FaultRule) -> Non
     services.rules.remove(rule.id)
     if rule.kind in OF_DEVICES:
         wanted = rule.wanted
-        fault = InjectedFault(rule.kind)
         await services.fault_injector.clear(
-            wanted.plant_id, wanted.module_id, fault, who=call.caller.user_id, address=call.address
+            wanted.plant_id, wanted.module_id, OF_DEVICES[rule.kind], who=call.caller.user_id, address=call.address
         )

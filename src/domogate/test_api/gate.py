@@ -1,7 +1,7 @@
 """Gets each request before the surfaces get it: applies the faults of answers, and records the traffic."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Set
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -19,7 +19,6 @@ _CONNECTION = "domogate.writer"
 """The scope key of the connection. The server sets it."""
 _STREAM = "domogate.stream"
 """The scope key of an answer without an end."""
-_NOT_EVERYWHERE = (FaultKind.PASSWORD, FaultKind.TERMS)
 _REQUEST_ID, _OPERATION = "domogate.request_id", "domogate.operation"
 
 
@@ -28,8 +27,10 @@ class Readings(NamedTuple):
 
     find_facts: Callable[[Scope, bool], Awaitable[RequestFacts]]
     """Return the facts about a request. The user is found only if the second argument is true."""
-    refuse: Callable[[Scope, int], Answer | None]
-    """Return a refusal with this status in the form of the surface. Return None if the operation never has this status."""
+    refuse: Callable[[Scope, int], Answer]
+    """Return a refusal with this status in the form of the surface."""
+    list_statuses: Callable[[str | None], Set[int]]
+    """Return the statuses with which an operation may refuse a request. It ignores faults with another status."""
 
 
 class Gate:
@@ -122,14 +123,14 @@ class _RequestRun:
             await wait_for_event(self._is_cut, slow.ms / 1000)
             if self._is_cut.is_set():
                 return
-        instead = self._take(INSTEAD - self._list_impossible(readings))
+        statuses = readings.list_statuses(self.facts.operation)
+        instead = self._take(frozenset(kind for kind in INSTEAD if not kind.isdecimal() or int(kind) in statuses))
         if instead is not None and instead.kind is FaultKind.DROP:
             self.cut()
             await _until_gone(receive)
             return
-        refusal = None if instead is None else readings.refuse(self.scope, int(instead.kind))
-        if refusal is not None:
-            await self._refuse(refusal)
+        if instead is not None:
+            await self._refuse(readings.refuse(self.scope, int(instead.kind)))
             return
         half = self._take({FaultKind.HALF})
         try:
@@ -146,15 +147,11 @@ class _RequestRun:
         with suppress(ReferenceError):  # The connection is gone already.
             self.scope[_CONNECTION].transport.abort()
 
-    def _take(self, kinds: set[FaultKind] | frozenset[FaultKind]) -> FaultRule | None:
+    def _take(self, kinds: Set[FaultKind]) -> FaultRule | None:
         rule = self._rules.take(self.facts, kinds)
         if rule is not None:
             self.fault = rule.kind
         return rule
-
-    def _list_impossible(self, readings: Readings) -> set[FaultKind]:
-        """Return the faults that the operation ignores, because it never answers with their status."""
-        return {kind for kind in _NOT_EVERYWHERE if readings.refuse(self.scope, int(kind)) is None}
 
     async def _refuse(self, refusal: Answer) -> None:
         await self._pass_on({"type": "http.response.start", "status": refusal.status, "headers": refusal.headers})

@@ -11,6 +11,7 @@ from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.http_api.requests import read_id, read_optional_id
 from domogate.ports import OrderFilter
+from domogate.test_api.names import find_operation
 from domogate.test_api.services import KitServices, TestCall, TokenRequest
 from domogate.test_api.traffic import Exchange
 from domogate.wire import InputModel, OutputModel, to_datetime
@@ -93,6 +94,7 @@ class CommandOut(OutputModel, frozen=True):
 class ExchangeOut(OutputModel, frozen=True):
     """A request and its answer. Secrets are replaced by `[redacted]`. `status` is null if the client got no answer.
 
+    `operation` has the name that the clients use, for example `homeauto.readLight`.
     `fault` is the fault of the test kit that changed the answer. Bodies are cut after 16 KiB.
     """
 
@@ -113,7 +115,7 @@ class ExchangeOut(OutputModel, frozen=True):
 
 
 class TrafficFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    operation: Annotated[str, Meta(description="Only requests of this operation.")] | None = None
+    operation: Annotated[str, Meta(description="Only requests of this operation: its name or its id.")] | None = None
 
 
 @OPERATIONS.add("POST", "/reset", "Return to the state after the start, or after the estate was replaced")
@@ -163,9 +165,9 @@ def _command_out(record: OrderRecord) -> CommandOut:
     return CommandOut.of(record, record.order, command=command_body(record.order.command), at=record.queued_at)
 
 
-@OPERATIONS.add("GET", "/traffic", "The newest requests and their answers, without secrets; the oldest is first")
+@OPERATIONS.add("GET", "/traffic", "The newest requests and their answers, without secrets; the oldest is first", errors=(422,))
 async def list_traffic(services: KitServices, _call: TestCall, query: TrafficFilter) -> Listing[ExchangeOut]:
-    wanted = query.operation
+    wanted = None if query.operation is None else find_operation(services.operations, query.operation).name
     return Listing([_exchange_out(one) for one in services.traffic.list() if wanted in (None, one.operation)])
 
 

@@ -1,6 +1,6 @@
 """The parts of a gateway for tests that the operations of the test API use."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
@@ -72,6 +72,20 @@ class Resettable(Protocol):
         ...
 
 
+class KnownOperation(msgspec.Struct, frozen=True):
+    """An operation that a fault or a filter can name."""
+
+    name: str
+    """The name that the clients use: the OpenAPI document and the operationId, for example `homeauto.readLight`."""
+    statuses: frozenset[int]
+    """The statuses of the refusals that the OpenAPI document lists."""
+    id: str = ""
+    """The id in the contract, for example `E8`. Operations of our own APIs have none."""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.id})" if self.id else self.name
+
+
 class KitServices(msgspec.Struct, frozen=True):
     gateway: Resettable
     rules: FaultRules
@@ -80,7 +94,5 @@ class KitServices(msgspec.Struct, frozen=True):
     store: KitStore
     fault_injector: FaultInjector
     clock: Clock
-    operations: frozenset[str]
-    """The names of all operations that a fault can name."""
-    may_answer: Callable[[str, int], bool]
-    """Whether the operation with this name may answer with this status."""
+    operations: Mapping[str, KnownOperation]
+    """All operations of the gateway, by name and, if they have one, by id."""
