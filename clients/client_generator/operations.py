@@ -87,10 +87,10 @@ class Writer:
         named += ["body=body"] if operation.body is not None else []
         about = f"        {docstring(f'{operation.summary}.', 8)}"
         if operation.is_stream:
-            signature = [*arguments, "*", *options, "cursor: str | None = None"]
+            signature = [*arguments, "*", *options, "cursor: str | None = None", "deadline: float | None = None"]
             return (
                 f"    def listen({', '.join(signature)}) -> {prefix}EventStream:\n{about}\n"
-                f"        return self._listen({', '.join([*sent, *named, 'cursor=cursor'])})\n"
+                f"        return self._listen({', '.join([*sent, *named, 'cursor=cursor', 'deadline=deadline'])})\n"
             )
         if operation.takes_idempotency_key:
             options.append("idempotency_key: str | None = None")

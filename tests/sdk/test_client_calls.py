@@ -6,8 +6,17 @@ from typing import Any
 
 import pytest
 
-from domogate_client import Client, Tokens, faults
-from domogate_client.errors import DeadlineExceeded, DomogateError, LoginRequired, NoAnswer, NotFound, Refused, UnexpectedAnswer
+from domogate_client import Client, Session, Tokens, faults
+from domogate_client.errors import (
+    DeadlineExceeded,
+    DomogateError,
+    LoginRequired,
+    NoAnswer,
+    NotFound,
+    Refused,
+    Unavailable,
+    UnexpectedAnswer,
+)
 from domogate_client.models.commands import SetLight
 from domogate_client.models.homeauto import Plants, SceneOrder
 from support.both_clients import QUICK, Ask, both_clients
@@ -68,7 +77,7 @@ class TestRetries:
         with scripted(first) as server, pytest.raises(DomogateError) as raised:
             ask(server.url, run_scene, tokens=TOKENS, retries=QUICK)
         assert len(server.got) == 1
-        assert getattr(raised.value, "may_be_done", True)
+        assert raised.value.may_be_done == (first.status != 429)
 
     @pytest.mark.parametrize("first", [Step(drop=True), problem(503)])
     def test_a_command_with_an_idempotency_key_is_repeated_with_the_same_key(self, ask: Ask, first: Step) -> None:
@@ -85,7 +94,61 @@ class TestRetries:
 
 
 @both_clients
+class TestMayBeDone:
+    @pytest.mark.parametrize(
+        ("answer", "may_be_done"),
+        [
+            (problem(400), False),
+            (problem(401), False),
+            (problem(404), False),
+            (problem(404, x_fault="4002"), True),
+            (problem(408), True),
+            (problem(500), True),
+            (problem(500, x_fault="4003"), False),
+            (problem(503), True),
+            (problem(503, x_fault="4001"), False),
+            (Step(307, {"location": "/"}, b""), True),
+            (Step(body=b"no JSON"), True),
+        ],
+    )
+    def test_a_command_with_an_error(self, ask: Ask, answer: Step, may_be_done: bool) -> None:
+        with scripted(answer) as server, pytest.raises(DomogateError) as raised:
+            ask(server.url, command, tokens=TOKENS, retries=QUICK)
+        assert raised.value.may_be_done is may_be_done
+
+    @pytest.mark.parametrize("answer", [Step(drop=True), problem(408), problem(500), problem(503), Step(body=b"no JSON")])
+    def test_a_read_has_no_effect(self, ask: Ask, answer: Step) -> None:
+        with scripted(answer) as server, pytest.raises(DomogateError) as raised:
+            ask(server.url, list_plants, tokens=TOKENS, retries=QUICK)
+        assert not raised.value.may_be_done
+
+    @pytest.mark.parametrize("first", [Step(drop=True), problem(503)])
+    def test_an_earlier_attempt_counts(self, ask: Ask, first: Step) -> None:
+        with scripted(first, problem(404)) as server, pytest.raises(NotFound) as raised:
+            ask(server.url, command, tokens=TOKENS, retries=QUICK)
+        assert len(server.got) == 2
+        assert raised.value.may_be_done
+
+    def test_a_failed_refresh_sends_no_command(self, ask: Ask) -> None:
+        expired = Tokens(access_token="a", refresh_token="r", expires_at=1.0)
+        with scripted(Step(500, body=b"")) as server, pytest.raises(DomogateError) as raised:
+            ask(server.url, command, session=Session(tokens=expired))
+        assert not raised.value.may_be_done
+
+    def test_503_has_its_own_class(self, ask: Ask) -> None:
+        with scripted(problem(503, x_fault="5999", retry_after="60")) as server, pytest.raises(Unavailable) as raised:
+            ask(server.url, command, tokens=TOKENS, deadline=20)
+        assert (raised.value.status, raised.value.retry_after) == (503, 60)
+
+
+@both_clients
 class TestDeadline:
+    @pytest.mark.parametrize("part", ["headers", "body"])
+    @pytest.mark.parametrize("first", [(), (Step(),)], ids=["new connection", "used connection"])
+    def test_an_answer_that_never_ends_and_always_sends_something(self, ask: Ask, part: str, first: tuple[Step, ...]) -> None:
+        with scripted(*first, Step(drip=part)) as server, pytest.raises(DeadlineExceeded):
+            ask(server.url, list_plants, 2, tokens=TOKENS, deadline=0.5)
+
     def test_a_silent_gateway(self, ask: Ask) -> None:
         with scripted(Step(pause=2)) as server, pytest.raises(DeadlineExceeded):
             ask(server.url, list_plants, tokens=TOKENS, deadline=0.3)

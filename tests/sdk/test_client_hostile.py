@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from domogate_client import Client, Session, Tokens
+from domogate_client import AsyncClient, Client, Session, Tokens
 from domogate_client._stream import pause_after
-from domogate_client.errors import DomogateError, NoAnswer, Refused, UnexpectedAnswer
+from domogate_client.errors import DeadlineExceeded, DomogateError, NoAnswer, Refused, UnexpectedAnswer
 from domogate_client.events import EventParser
 from domogate_client.models.events import Ready
 from support.both_clients import QUICK, Ask, both_clients
@@ -127,6 +127,18 @@ class TestStreams:
         ):
             items = list(itertools.islice(stream, 2))
         assert [type(item) for item in items] == [Ready, Ready]
+
+    @pytest.mark.parametrize(
+        "step", [Step(drip="headers"), Step(drip="body"), Step(503, body=b""), Step(headers=SSE, body=b"")]
+    )
+    @both_clients
+    def test_listening_ends_at_its_deadline(self, ask: Ask, step: Step) -> None:
+        def listen(client: Any) -> Any:
+            stream = client.events.listen(deadline=0.3)
+            return anext(stream) if isinstance(client, AsyncClient) else next(stream)
+
+        with scripted(step) as server, pytest.raises(DeadlineExceeded, match=r"deadline of 0\.3 s"):
+            ask(server.url, listen, tokens=TOKENS)
 
     @pytest.mark.parametrize("text", [b"x", b"data: x\n", b"data\n"])
     def test_an_endless_event_is_refused(self, text: bytes) -> None:

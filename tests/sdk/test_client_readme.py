@@ -34,7 +34,9 @@ def test_the_examples_run(
 ) -> None:
     async def register(tools: Tools) -> None:
         await tools.store.save_client(
-            RegisteredClient("my-app", "My app", None, ("http://127.0.0.1/callback",), scopes=("topology.read", "light.read"))
+            RegisteredClient(
+                "my-app", "My app", None, ("http://127.0.0.1/callback",), scopes=("topology.read", "light.read", "home.use")
+            )
         )
 
     run_with_tools(demo, register)
@@ -53,6 +55,7 @@ def test_the_examples_run(
     assert "House" in shown
     assert "2003" in shown, "the code of NoSuchModule"
     assert "confirmed" in shown
+    assert "was switched" in shown
 
 
 def visit(person: PersonBrowser, url: str) -> None:

@@ -14,13 +14,17 @@ PLANTS = b'{"plants":[]}'
 
 @dataclass(frozen=True)
 class Step:
-    """One answer. `drop`: read the request, then close the connection. `pause`: wait in the middle of the body."""
+    """One answer. `drop`: read the request, then close the connection. `pause`: wait in the middle of the body.
+
+    `drip`: never end the answer, and send a byte now and then, in this part of the answer: `headers` or `body`.
+    """
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = PLANTS
     drop: bool = False
     pause: float = 0.0
+    drip: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,10 @@ class ScriptedServer:
                     self.connection.shutdown(socket.SHUT_RDWR)
                     self.close_connection = True
                     return
+                if step.drip == "headers":
+                    self.drip(b"HTTP/1.1 200 OK\r\nx-slow: ")
+                if step.drip == "body":
+                    self.drip(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
                 self.send_response(step.status)
                 for name, value in {"content-length": str(len(step.body)), **step.headers}.items():
                     self.send_header(name, value)
@@ -63,6 +71,13 @@ class ScriptedServer:
                 self.wfile.flush()
                 time.sleep(step.pause)
                 self.wfile.write(step.body[half:])
+
+            def drip(self, beginning: bytes) -> None:
+                """Send this and then a byte now and then, until the client leaves."""
+                self.wfile.write(beginning)
+                while True:
+                    self.wfile.write(b"x")
+                    time.sleep(0.02)
 
             def do_GET(self) -> None:
                 self.answer()

@@ -1,12 +1,16 @@
 """The gateway of the test kit: estates, tokens, time, commands and traffic."""
 
 import json
+import sys
 from datetime import datetime
 
 import httpx
 import pytest
 
 from domogate.testing import Estate, Gateway, GatewayFailed, Refused
+from domogate_client import Retries
+from domogate_client.faults import ScopeMissing, TooManyRequests
+from domogate_client.models.commands import SetLight
 from support.http import PATIENCE
 from support.kit_house import ANNA, BRUNO, HOME, LAMP, light_path, read_lamp, switch_lamp
 
@@ -48,6 +52,31 @@ class TestTokens:
         assert httpx.post(url, timeout=PATIENCE).status_code == 401
         token = gateway.tokens(ANNA).access_token
         assert httpx.post(url, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE).status_code == 403
+
+
+class TestClients:
+    def test_a_client_uses_the_tokens_of_the_user(self, gateway: Gateway) -> None:
+        with gateway.client(ANNA) as client:
+            client.home.command_module(HOME.id, LAMP.id, SetLight(on=False))
+            assert client.homeauto.read_light(HOME.id, LAMP.id).lights[0].status == "off"
+        assert gateway.traffic(operation="home.commandModule")[0]["status"] == 200
+
+    async def test_an_async_client_has_only_the_asked_scopes_and_settings(self, gateway: Gateway) -> None:
+        gateway.fault(429, operation="E8", times=1)
+        async with gateway.async_client(ANNA, scopes=["light.read"], retries=Retries(attempts=1)) as client:
+            with pytest.raises(TooManyRequests):
+                await client.homeauto.read_light(HOME.id, LAMP.id)
+            with pytest.raises(ScopeMissing):
+                await client.home.get_me()
+
+    def test_without_the_package_the_error_names_it(self, gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "domogate_client", None)
+        with pytest.raises(ImportError, match="domogate-client"):
+            gateway.client(ANNA)
+
+    def test_the_tokens_of_the_ready_file_are_for_the_home_api_too(self, gateway: Gateway) -> None:
+        token = next(user["access_token"] for user in gateway.ready["users"] if user["email"] == ANNA)
+        assert gateway.request("GET", "/home/v1/homes", headers={"Authorization": f"Bearer {token}"}).status == 200
 
 
 class TestTime:
@@ -137,6 +166,17 @@ class TestEstates:
         wrong.plant("Nobody's", owner="nobody@example.com")
         with pytest.raises(GatewayFailed, match=r"nobody@example\.com"), Gateway.start(wrong):
             pass
+
+    def test_two_devices_rooms_or_plants_of_one_name_are_refused(self) -> None:
+        estate = Estate()
+        plant = estate.plant("Home", owner=ANNA)
+        plant.room("Kitchen").light("Lamp")
+        with pytest.raises(ValueError, match=r"'Home' already has a device with the name 'Lamp'"):
+            plant.room("Hall").plug("Lamp")
+        with pytest.raises(ValueError, match=r"'Home' already has a room with the name 'Hall'"):
+            plant.room("Hall")
+        with pytest.raises(ValueError, match=r"the estate already has a plant with the name 'Home'"):
+            estate.plant("Home", owner=ANNA)
 
     def test_ids_are_the_same_in_every_run(self) -> None:
         plant = Estate().plant("Home", owner=ANNA)

@@ -1,5 +1,6 @@
 """The pytest plugin: one gateway for a run, and a reset before each test."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ PLUGIN = ROOT / "clients" / "pytest-domogate"
 
 @pytest.fixture
 def run_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    monkeypatch.setenv("PYTHONPATH", str(PLUGIN / "src"))
+    monkeypatch.setenv("PYTHONPATH", f"{PLUGIN / 'src'}{os.pathsep}{ROOT / 'clients' / 'python' / 'src'}")
     return pytester
 
 
@@ -70,6 +71,8 @@ class TestPlugin:
 
     @pytest.mark.parametrize("page", [ROOT / "docs" / "testing-apps.md", PLUGIN / "README.md"], ids=lambda path: path.name)
     def test_the_tests_of_the_page_pass(self, run_tests: pytest.Pytester, page: Path) -> None:
-        (text,) = [block for block in code_blocks(page.read_text(), "python") if "def test_" in block]
-        result = run(run_tests, text)
-        result.assert_outcomes(passed=text.count("\ndef test_") + text.startswith("def test_"))
+        blocks = [block for block in code_blocks(page.read_text(), "python") if "def test_" in block]
+        assert blocks
+        for text in blocks:
+            result = run(run_tests, text)
+            result.assert_outcomes(passed=text.count("\ndef test_") + text.startswith("def test_"))

@@ -6,7 +6,7 @@ from domogate.cli._ready import Ready, ReadyClient, ReadyUser
 from domogate.cli.token import add_grant
 from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import RefreshToken
-from domogate.domain.people import Client, Grant, IdentityScope, Scope, TokenKind, User
+from domogate.domain.people import HOME_SCOPE, Client, Grant, IdentityScope, Scope, TokenKind, User
 from domogate.estate import EstateFile
 from domogate.ports import Clock, Signer, Store
 from domogate.settings import Settings
@@ -43,7 +43,8 @@ async def make_ready(parts: Parts, signer: Signer, file: EstateFile, client_id: 
 
 
 async def _make_credentials(parts: Parts, signer: Signer, user: User, password: str, client: Client) -> ReadyUser:
-    grant = await add_grant(parts.store, user, client, (IdentityScope.OPENID, *Scope), parts.clock.now())
+    scopes = client.limit_scopes((IdentityScope.OPENID, *Scope, HOME_SCOPE))
+    grant = await add_grant(parts.store, user, client, scopes, parts.clock.now())
     minted = {kind: await signer.mint_token(kind, user, client, grant) for kind in TokenKind}
     refresh_token = await _add_refresh_token(parts, grant)
     return ReadyUser(user.email, password, minted[TokenKind.ID], minted[TokenKind.ACCESS], refresh_token)

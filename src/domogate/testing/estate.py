@@ -1,6 +1,7 @@
 """Builds an estate in a few lines. The fields are those of an estate file (docs/estate.md)."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 _NAMESPACE = uuid.UUID("6c9d1d1e-5f0b-4c55-9c67-3f0f6d8a7a10")
@@ -9,6 +10,12 @@ _NAMESPACE = uuid.UUID("6c9d1d1e-5f0b-4c55-9c67-3f0f6d8a7a10")
 def _id_of(*names: str) -> str:
     """Return the same id for the same names in every run."""
     return str(uuid.uuid5(_NAMESPACE, "/".join(names)))
+
+
+def _refuse_second(where: str, noun: str, name: str, others: Iterable[str]) -> None:
+    """Raises ValueError if the name is used already. Ids are made from names, so two of them would have the same id."""
+    if name in others:
+        raise ValueError(f"{where} already has a {noun} with the name {name!r}; give each {noun} its own name")
 
 
 class Module:
@@ -28,10 +35,15 @@ class Room:
         self.name = name
         self.id = _id_of(plant.id, "room", name)
         self._modules: list[dict[str, Any]] = []
-        plant.record.setdefault("ambients", []).append({"id": self.id, "name": name, "type": type, "modules": self._modules})
+        _refuse_second(f"the plant {plant.name!r}", "room", name, (room["name"] for room in plant.rooms))
+        plant.rooms.append({"id": self.id, "name": name, "type": type, "modules": self._modules})
 
     def module(self, kind: str, name: str, *, options: dict[str, Any] | None = None, **state: Any) -> Module:
-        """Add a device of any kind. `state` is its first state, for example `on=True, level=80`."""
+        """Add a device of any kind. `state` is its first state, for example `on=True, level=80`.
+
+        Raises ValueError if the plant already has a device with this name.
+        """
+        _refuse_second(f"the plant {self.plant.name!r}", "device", name, self.plant.names_of_devices())
         record: dict[str, Any] = {"id": _id_of(self.id, name), "name": name, "kind": kind}
         if state:
             record["state"] = state
@@ -68,6 +80,15 @@ class Plant:
             "driver": "simulator",
         }
 
+    @property
+    def rooms(self) -> list[dict[str, Any]]:
+        """The entries of the rooms in the estate file."""
+        rooms: list[dict[str, Any]] = self.record.setdefault("ambients", [])
+        return rooms
+
+    def names_of_devices(self) -> list[str]:
+        return [module["name"] for room in self.rooms for module in room["modules"]]
+
     def room(self, name: str, *, type: str = "livingroom") -> Room:
         """Add a room."""
         return Room(self, name, type)
@@ -94,6 +115,7 @@ class Estate:
 
     def plant(self, name: str, *, owner: str, country: str = "Italy", type: str = "house") -> Plant:
         """Add a plant with simulated devices."""
+        _refuse_second("the estate", "plant", name, (plant["name"] for plant in self.record["plants"]))
         plant = Plant(name, owner, country, type)
         self.record["plants"].append(plant.record)
         return plant

@@ -2,12 +2,16 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from domogate.testing.estate import Estate, Module, Plant
 from domogate.testing.http import Answer, HttpClient, Refused
 from domogate.testing.process import GatewayProcess
+
+if TYPE_CHECKING:
+    from domogate_client import AsyncClient, Client
 
 _API = "/manage/v1/testing"
 
@@ -122,6 +126,28 @@ class Gateway:
         tokens = self.tokens(user, **of_tokens)
         token = tokens.id_token if kind == "id" else tokens.access_token
         return {"Ocp-Apim-Subscription-Key": self.subscription_key, "Authorization": f"Bearer {token}"}
+
+    def client(self, user: str, *, scopes: Collection[str] | None = None, **settings: Any) -> "Client":
+        """Return a client of the package domogate-client with new tokens of the user. It blocks; use it in a `with` statement.
+
+        `settings` are those of the client, for example `deadline=5`. Raises ImportError if the package is not installed.
+        """
+        made: Client = self._make_client("Client", user, scopes, settings)
+        return made
+
+    def async_client(self, user: str, *, scopes: Collection[str] | None = None, **settings: Any) -> "AsyncClient":
+        """Return a client whose methods are coroutines. Use it in an `async with` statement."""
+        made: AsyncClient = self._make_client("AsyncClient", user, scopes, settings)
+        return made
+
+    def _make_client(self, kind: str, user: str, scopes: Collection[str] | None, settings: Mapping[str, Any]) -> Any:
+        try:
+            package = import_module("domogate_client")  # The kit works without this package.
+        except ModuleNotFoundError:
+            raise ImportError("install the package domogate-client: Gateway.client and Gateway.async_client need it") from None
+        access_token, id_token, _ = self.tokens(user, scopes=scopes)
+        tokens = package.Tokens(access_token=access_token, id_token=id_token)
+        return getattr(package, kind)(self.base_url, self.subscription_key, tokens=tokens, **settings)
 
     def request(self, method: str, path: str, *, headers: Mapping[str, str], body: object = None) -> Answer:
         """Send a request to the gateway, with `body` as JSON."""

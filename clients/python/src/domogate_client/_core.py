@@ -11,7 +11,7 @@ import msgspec
 from domogate_client._cache import ETagCache
 from domogate_client._effects import Answer, Flow, Locked, Pause, Send
 from domogate_client._operation import Operation, Query, RawContent
-from domogate_client._refusals import is_expired_token, refusal_of, seconds_of
+from domogate_client._refusals import is_expired_token, is_uncertain, refusal_of
 from domogate_client.errors import DeadlineExceeded, DomogateError, NoAnswer, UnexpectedAnswer
 from domogate_client.retries import Retries
 from domogate_client.tokens import Session, Tokens
@@ -23,6 +23,12 @@ NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Errors after which the gateway certainly did not get the request."""
 
 _encode = msgspec.json.Encoder().encode
+
+
+class _Effect:
+    """Whether the gateway may have executed the request of a call, in any attempt."""
+
+    may_be_done = False
 
 
 class Core:
@@ -60,8 +66,26 @@ class Core:
         deadline: float | None,
     ) -> Flow[T]:
         """Send an operation until it has an answer, as often as the retries allow, and return the answer."""
-        url = self.base_url + operation.url(path, query)
         ends = time.monotonic() + (self._deadline if deadline is None else deadline)
+        effect = _Effect()
+        try:
+            return (yield from self._call(operation, path, query, body, idempotency_key, token, ends, effect))
+        except DomogateError as error:
+            error.may_be_done = effect.may_be_done
+            raise
+
+    def _call(
+        self,
+        operation: Operation[T],
+        path: tuple[str, ...],
+        query: Query | None,
+        body: Any,
+        idempotency_key: str | None,
+        token: str | None,
+        ends: float,
+        effect: "_Effect",
+    ) -> Flow[T]:
+        url = self.base_url + operation.url(path, query)
         headers = self.headers_for(operation)
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -77,16 +101,22 @@ class Core:
             attempt += 1
             tokens = yield from self.authorize(operation, headers, token, ends)
             request = self._request(operation, url, headers, content, ends)
+            before, effect.may_be_done = effect.may_be_done, not operation.is_read
             answer, lost = yield from _attempt(Send(request, ends))
             if answer is None:
                 is_sent = not isinstance(lost, NOT_SENT)
+                if not is_sent:
+                    effect.may_be_done = before
                 pause = self.retries.pause_after(attempt, None) if may_repeat or not is_sent else None
                 if pause is None or time.monotonic() + pause >= ends:
-                    raise _no_answer(operation, lost, is_sent, ends)
+                    raise _no_answer(operation, lost, ends)
                 yield Pause(pause)
                 continue
             if answer.status < 400:
                 return self._read(operation, url, answer, cached)
+            refusal = refusal_of(answer.status, answer.headers, answer.body, operation.name)
+            if not is_uncertain(refusal):
+                effect.may_be_done = before
             if tokens is not None and not is_refreshed and is_expired_token(answer.status, answer.headers):
                 is_refreshed = True
                 if self.session.can_refresh:
@@ -95,9 +125,9 @@ class Core:
                     continue
             pause = None
             if may_repeat and answer.status in self.retries.statuses:
-                pause = self.retries.pause_after(attempt, seconds_of(answer.headers.get("retry-after")))
+                pause = self.retries.pause_after(attempt, refusal.retry_after)
             if pause is None or time.monotonic() + pause >= ends:
-                raise refusal_of(answer.status, answer.headers, answer.body, operation.name)
+                raise refusal
             yield Pause(pause)
 
     def headers_for(self, operation: Operation[Any]) -> dict[str, str]:
@@ -174,9 +204,8 @@ def _attempt(effect: Send) -> Flow[tuple[Answer | None, httpx.TransportError | N
     return answer, None
 
 
-def _no_answer(operation: Operation[Any], error: httpx.TransportError | None, is_sent: bool, ends: float) -> NoAnswer:
+def _no_answer(operation: Operation[Any], error: httpx.TransportError | None, ends: float) -> NoAnswer:
     """The error for a call without an answer. It does not contain the request, which has secrets in its headers."""
-    may_be_done = is_sent and not operation.is_read
     if isinstance(error, httpx.TimeoutException) and time.monotonic() >= ends:
-        return DeadlineExceeded(f"{operation.name}: no answer before the deadline", may_be_done=may_be_done)
-    return NoAnswer(f"{operation.name}: {type(error).__name__}: {error}", may_be_done=may_be_done)
+        return DeadlineExceeded(f"{operation.name}: no answer before the deadline", may_be_done=False)
+    return NoAnswer(f"{operation.name}: {type(error).__name__}: {error}", may_be_done=False)

@@ -2,16 +2,21 @@
 
 import asyncio
 import inspect
+import math
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Any, TypeVar
 
 import httpx
 
+from domogate_client._deadline import end_at
 from domogate_client._effects import Answer, CloseStream, Emit, Flow, Hook, Locked, Opened, OpenStream, Pause, ReadChunk, Send
 from domogate_client.errors import DeadlineExceeded, UnexpectedAnswer
 
 T = TypeVar("T")
+
+_MARGIN = 0.05
+"""httpx has the same deadline. It gets this number of seconds more, because its error says whether a request was sent."""
 
 
 class _Reader:
@@ -32,6 +37,18 @@ class _Reader:
 
     def answer(self, response: httpx.Response) -> Answer:
         return Answer(response.status_code, response.headers, b"".join(self._chunks))
+
+
+async def _until(ends: float, waiting: Awaitable[T]) -> T:
+    """Wait until this time of the monotonic clock. Raises httpx.ReadTimeout."""
+    left = ends - time.monotonic()
+    if left == math.inf:
+        return await waiting
+    try:
+        async with asyncio.timeout(left + _MARGIN):
+            return await waiting
+    except TimeoutError:
+        raise httpx.ReadTimeout("the answer was not complete at the deadline") from None
 
 
 def _resume(flow: Flow[Any], result: Any, error: Exception | None) -> Any:
@@ -91,7 +108,7 @@ class SyncDriver:
             case Hook():
                 return effect.function(*effect.arguments)
             case OpenStream():
-                response = self._http.send(effect.request, stream=True)
+                response = self._http.send(end_at(effect.request, effect.ends), stream=True)
                 return Opened(response, response.iter_bytes())
             case ReadChunk():
                 return next(effect.opened.chunks, b"")
@@ -100,7 +117,7 @@ class SyncDriver:
         return None
 
     def _send(self, effect: Send) -> Answer:
-        response = self._http.send(effect.request, stream=True)
+        response = self._http.send(end_at(effect.request, effect.ends), stream=True)
         try:
             reader = _Reader(self._max_answer, effect.ends)
             for chunk in response.iter_bytes():
@@ -162,10 +179,10 @@ class AsyncDriver:
                 result = await asyncio.to_thread(effect.function, *effect.arguments)
                 return await result if inspect.isawaitable(result) else result
             case OpenStream():
-                response = await self._http.send(effect.request, stream=True)
+                response = await _until(effect.ends, self._http.send(effect.request, stream=True))
                 return Opened(response, response.aiter_bytes())
             case ReadChunk():
-                return await anext(effect.opened.chunks, b"")
+                return await _until(effect.ends, anext(effect.opened.chunks, b""))
             case CloseStream():
                 await effect.opened.response.aclose()
         return None
@@ -194,6 +211,9 @@ class AsyncDriver:
         await asyncio.gather(*self._running, return_exceptions=True)
 
     async def _send(self, effect: Send) -> Answer:
+        return await _until(effect.ends, self._read_answer(effect))
+
+    async def _read_answer(self, effect: Send) -> Answer:
         response = await self._http.send(effect.request, stream=True)
         try:
             reader = _Reader(self._max_answer, effect.ends)

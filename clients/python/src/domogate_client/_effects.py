@@ -49,6 +49,8 @@ class OpenStream:
     """Send the request. The result is an Opened, whose body is not read yet. Raises httpx.TransportError."""
 
     request: httpx.Request
+    ends: float
+    """The time of the monotonic clock at which waiting for the stream and reading it stop."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class ReadChunk:
     """Read the next bytes of a stream: empty at its end. Raises httpx.TransportError."""
 
     opened: Opened
+    ends: float
 
 
 @dataclass(slots=True)

@@ -28,7 +28,12 @@ class SyncSender(Protocol):
         ...
 
     def open_stream(
-        self, operation: Operation[Any], path: tuple[str, ...], query: Query | None, cursor: str | None
+        self,
+        operation: Operation[Any],
+        path: tuple[str, ...],
+        query: Query | None,
+        cursor: str | None,
+        deadline: float | None = None,
     ) -> EventStream:
         """Return the event stream of an operation."""
         ...
@@ -52,7 +57,12 @@ class AsyncSender(Protocol):
         ...
 
     def open_stream(
-        self, operation: Operation[Any], path: tuple[str, ...], query: Query | None, cursor: str | None
+        self,
+        operation: Operation[Any],
+        path: tuple[str, ...],
+        query: Query | None,
+        cursor: str | None,
+        deadline: float | None = None,
     ) -> AsyncEventStream:
         """Return the event stream of an operation."""
         ...
@@ -66,9 +76,15 @@ class SyncGroup:
         self._send = client.send
 
     def _listen(
-        self, operation: Operation[Any], path: tuple[str, ...], *, query: Query | None = None, cursor: str | None
+        self,
+        operation: Operation[Any],
+        path: tuple[str, ...],
+        *,
+        query: Query | None = None,
+        cursor: str | None,
+        deadline: float | None,
     ) -> EventStream:
-        return self._client.open_stream(operation, path, query, cursor)
+        return self._client.open_stream(operation, path, query, cursor, deadline)
 
     def _pages(self, operation: Operation[Any], path: tuple[str, ...], *, query: dict[str, Any]) -> Iterator[Any]:
         after: str | None = ""
@@ -86,9 +102,15 @@ class AsyncGroup:
         self._send = client.send
 
     def _listen(
-        self, operation: Operation[Any], path: tuple[str, ...], *, query: Query | None = None, cursor: str | None
+        self,
+        operation: Operation[Any],
+        path: tuple[str, ...],
+        *,
+        query: Query | None = None,
+        cursor: str | None,
+        deadline: float | None,
     ) -> AsyncEventStream:
-        return self._client.open_stream(operation, path, query, cursor)
+        return self._client.open_stream(operation, path, query, cursor, deadline)
 
     async def _pages(self, operation: Operation[Any], path: tuple[str, ...], *, query: dict[str, Any]) -> AsyncIterator[Any]:
         after: str | None = ""

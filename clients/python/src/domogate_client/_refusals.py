@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from domogate_client import faults
-from domogate_client.errors import Conflict, Forbidden, GatewayFailed, InvalidRequest, NotFound, Refused
+from domogate_client.errors import Conflict, Forbidden, GatewayFailed, InvalidRequest, NotFound, Refused, Unavailable
 
 FAULT_HEADER = "x-fault"
 """The code of the fault. Only home control also writes the code into its error body."""
@@ -25,6 +25,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
     442: faults.ValueOutOfRange,
     469: faults.PasswordToRenew,
     470: faults.TermsToAccept,
+    503: Unavailable,
 }
 _BY_REASON: dict[str, type[Refused]] = {
     "device_offline": faults.DeviceOffline,
@@ -51,6 +52,8 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, operation: 
         reason = "" if reason == "about:blank" else reason
     if headers.get(FAULT_HEADER, "").isdecimal():
         code = int(headers[FAULT_HEADER])
+    if code == faults.Internal.code and status == 503:
+        code = 0
     kind = faults.BY_CODE.get(code) or _BY_REASON.get(reason) or _kind_of(status, headers.get("www-authenticate", ""))
     return kind(
         (message or f"the gateway answered with the status {status}")[:_LONGEST],
@@ -60,6 +63,11 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, operation: 
         reason=reason,
         retry_after=seconds_of(headers.get("retry-after")),
     )
+
+
+def is_uncertain(refusal: Refused) -> bool:
+    """Whether the gateway may have executed a request that it answered with this refusal."""
+    return isinstance(refusal, GatewayFailed | faults.DeviceTimeout)
 
 
 def _kind_of(status: int, challenge: str) -> type[Refused]:

@@ -1,5 +1,6 @@
 """Event streams that continue after a lost connection, without losing an event."""
 
+import math
 import time
 from collections.abc import AsyncIterator, Iterator
 from random import SystemRandom
@@ -12,7 +13,7 @@ import msgspec
 from domogate_client._effects import CloseStream, Emit, Flow, Locked, Opened, OpenStream, Pause, ReadChunk
 from domogate_client._operation import Operation, Query
 from domogate_client._refusals import refusal_of
-from domogate_client.errors import NoAnswer, Refused, StreamEnded, UnexpectedAnswer
+from domogate_client.errors import DeadlineExceeded, NoAnswer, Refused, StreamEnded, UnexpectedAnswer
 from domogate_client.events import EventParser, Message, StreamItem, decode_event
 from domogate_client.faults import TokenRefused
 from domogate_client.models.events import End, Ready, Reset
@@ -52,9 +53,17 @@ class StreamLogic:
     """The position of a stream, and the flow that connects, reads and connects again."""
 
     def __init__(
-        self, core: "Core", operation: Operation[Any], path: tuple[str, ...], query: Query | None, cursor: str | None
+        self,
+        core: "Core",
+        operation: Operation[Any],
+        path: tuple[str, ...],
+        query: Query | None,
+        cursor: str | None,
+        deadline: float | None,
     ) -> None:
         self.cursor = cursor
+        self._deadline = math.inf if deadline is None else deadline
+        self._ends = math.inf
         self.opened: Opened | None = None
         self._core = core
         self._operation = operation
@@ -67,6 +76,7 @@ class StreamLogic:
 
     def flow(self) -> Flow[None]:
         """Emit events until the stream cannot continue."""
+        self._ends = time.monotonic() + self._deadline
         while True:
             least = 0.0
             try:
@@ -85,10 +95,12 @@ class StreamLogic:
                 problem = str(refused)
                 least = refused.retry_after or 0.0
             yield from self._close()
+            self._check_deadline()
             self._give_up_after(problem, least)
             pause = pause_after(self._failures, self._retry, least)
             self._failures += 1
-            yield Pause(pause)
+            yield Pause(min(pause, max(0.0, self._ends - time.monotonic())))
+            self._check_deadline()
 
     def _connect(self) -> Flow[None]:
         yield from self._close()
@@ -103,14 +115,15 @@ class StreamLogic:
         yield from self._core.authorize(self._operation, headers, None, time.monotonic() + _CONNECT)
         timeout = {"connect": _CONNECT, "read": SILENCE, "write": _CONNECT, "pool": _CONNECT}
         request = httpx.Request("GET", self._url, headers=headers, extensions={"timeout": timeout})
-        opened: Opened = yield OpenStream(request)
+        opened: Opened = yield OpenStream(request, self._ends)
         self.opened = opened
         if opened.response.status_code != 200:
             yield from self._refuse(opened)
         parser = EventParser()
-        while chunk := (yield ReadChunk(opened)):
+        while chunk := (yield ReadChunk(opened, self._ends)):
             for message in parser.feed(chunk):
                 yield from self._take(message)
+            self._check_deadline()
             self._retry = parser.retry or self._retry
 
     def _close(self) -> Flow[None]:
@@ -120,7 +133,7 @@ class StreamLogic:
 
     def _refuse(self, opened: Opened) -> Flow[None]:
         body = b""
-        while len(body) < _MOST_OF_AN_ERROR and (chunk := (yield ReadChunk(opened))):
+        while len(body) < _MOST_OF_AN_ERROR and (chunk := (yield ReadChunk(opened, self._ends))):
             body += chunk
         response = opened.response
         if response.is_redirect:
@@ -153,6 +166,12 @@ class StreamLogic:
             return False
         self._refused = self._core.session.tokens
         return True
+
+    def _check_deadline(self) -> None:
+        if time.monotonic() >= self._ends:
+            raise DeadlineExceeded(
+                f"{self._operation.name}: the deadline of {self._deadline:g} s for listening passed", may_be_done=False
+            )
 
     def _give_up_after(self, problem: str, least: float) -> None:
         now = time.monotonic()

@@ -106,10 +106,15 @@ class Client(_Base, Groups):
         return self.driver.run(self.core.call(operation, path, query, body, idempotency_key, token, deadline))
 
     def open_stream(
-        self, operation: Operation[Any], path: tuple[str, ...], query: Query | None, cursor: str | None
+        self,
+        operation: Operation[Any],
+        path: tuple[str, ...],
+        query: Query | None,
+        cursor: str | None,
+        deadline: float | None = None,
     ) -> EventStream:
         """Return the event stream of an operation. It connects when the first event is read."""
-        return EventStream(StreamLogic(self.core, operation, path, query, cursor), self.driver)
+        return EventStream(StreamLogic(self.core, operation, path, query, cursor, deadline), self.driver)
 
     def close(self) -> None:
         self._http.close()
@@ -152,10 +157,15 @@ class AsyncClient(_Base, AsyncGroups):
         return await self.driver.run(self.core.call(operation, path, query, body, idempotency_key, token, deadline))
 
     def open_stream(
-        self, operation: Operation[Any], path: tuple[str, ...], query: Query | None, cursor: str | None
+        self,
+        operation: Operation[Any],
+        path: tuple[str, ...],
+        query: Query | None,
+        cursor: str | None,
+        deadline: float | None = None,
     ) -> AsyncEventStream:
         """Return the event stream of an operation. It connects when the first event is read."""
-        return AsyncEventStream(StreamLogic(self.core, operation, path, query, cursor), self.driver)
+        return AsyncEventStream(StreamLogic(self.core, operation, path, query, cursor, deadline), self.driver)
 
     async def close(self) -> None:
         await self.driver.close()

@@ -6,9 +6,12 @@ from typing import ClassVar
 class DomogateError(Exception):
     """The base class of all errors of this package. No error contains a token, a key or a secret."""
 
+    may_be_done: bool = False
+    """Whether the gateway may have executed the request, in any attempt. It is False for requests that only read."""
+
 
 class NoAnswer(DomogateError):
-    """No complete answer came. `may_be_done`: the gateway may have received the request and executed it."""
+    """No complete answer came."""
 
     def __init__(self, message: str, *, may_be_done: bool) -> None:
         super().__init__(message)
@@ -118,3 +121,7 @@ class DeviceFailed(Refused):
 
 class GatewayFailed(Refused):
     """The gateway or a server behind it failed."""
+
+
+class Unavailable(GatewayFailed):
+    """The gateway cannot answer now (503). `retry_after` is the number of seconds to wait, if the answer has it."""

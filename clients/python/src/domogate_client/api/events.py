@@ -22,9 +22,12 @@ class EventsApi(SyncGroup):
         kind: Sequence[Literal["people", "plant", "reachability", "safety", "state"]] | None = None,
         present: bool | None = None,
         cursor: str | None = None,
+        deadline: float | None = None,
     ) -> EventStream:
         """Listen to changes."""
-        return self._listen(_LISTEN, (), query={"plant": plant, "kind": kind, "present": present}, cursor=cursor)
+        return self._listen(
+            _LISTEN, (), query={"plant": plant, "kind": kind, "present": present}, cursor=cursor, deadline=deadline
+        )
 
 
 class AsyncEventsApi(AsyncGroup):
@@ -37,6 +40,9 @@ class AsyncEventsApi(AsyncGroup):
         kind: Sequence[Literal["people", "plant", "reachability", "safety", "state"]] | None = None,
         present: bool | None = None,
         cursor: str | None = None,
+        deadline: float | None = None,
     ) -> AsyncEventStream:
         """Listen to changes."""
-        return self._listen(_LISTEN, (), query={"plant": plant, "kind": kind, "present": present}, cursor=cursor)
+        return self._listen(
+            _LISTEN, (), query={"plant": plant, "kind": kind, "present": present}, cursor=cursor, deadline=deadline
+        )

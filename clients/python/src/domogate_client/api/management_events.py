@@ -16,17 +16,27 @@ class ManagementEventsApi(SyncGroup):
     """The operations of management: events."""
 
     def listen(
-        self, *, plant_id: str | None = None, kind: Sequence[NoticeKind] | None = None, cursor: str | None = None
+        self,
+        *,
+        plant_id: str | None = None,
+        kind: Sequence[NoticeKind] | None = None,
+        cursor: str | None = None,
+        deadline: float | None = None,
     ) -> EventStream:
         """The events of all plants or of one plant as they happen, as server-sent events."""
-        return self._listen(_LISTEN, (), query={"plantId": plant_id, "kind": kind}, cursor=cursor)
+        return self._listen(_LISTEN, (), query={"plantId": plant_id, "kind": kind}, cursor=cursor, deadline=deadline)
 
 
 class AsyncManagementEventsApi(AsyncGroup):
     """The operations of management: events."""
 
     def listen(
-        self, *, plant_id: str | None = None, kind: Sequence[NoticeKind] | None = None, cursor: str | None = None
+        self,
+        *,
+        plant_id: str | None = None,
+        kind: Sequence[NoticeKind] | None = None,
+        cursor: str | None = None,
+        deadline: float | None = None,
     ) -> AsyncEventStream:
         """The events of all plants or of one plant as they happen, as server-sent events."""
-        return self._listen(_LISTEN, (), query={"plantId": plant_id, "kind": kind}, cursor=cursor)
+        return self._listen(_LISTEN, (), query={"plantId": plant_id, "kind": kind}, cursor=cursor, deadline=deadline)
