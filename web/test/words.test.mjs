@@ -14,14 +14,14 @@ test("a value without a text is shown as the API writes it", async () => {
 });
 
 test("an operator sees a sentence before a detail of the API that is only in English", () => {
-  const refused = (reason) => new ApiError(409, { detail: "There is a user already.", reason }, null, "/manage/v1/users").words;
+  const refused = (reason) => new ApiError(409, { text: "There is a user already.", reason }, "/manage/v1/users").words;
   assert.equal(refused("user_exists"), "Diese Person gibt es schon.");
   assert.equal(refused("something_new"), "Abgelehnt: There is a user already.");
   assert.equal(refused(undefined), "Abgelehnt: There is a user already.");
 });
 
 test("a refusal has a link to the page on which the person can solve it", () => {
-  const solution = (status, reason, path) => new ApiError(status, { detail: "No.", reason }, null, path).solution?.[0];
+  const solution = (status, reason, path) => new ApiError(status, { text: "No.", reason }, path).solution?.[0];
   assert.equal(solution(469, undefined, "/home/v1/homes"), "/auth/account/password");
   assert.equal(solution(470, undefined, "/manage/v1/users"), "/auth/account/terms");
   assert.equal(solution(403, undefined, "/manage/v1/users"), "/");
