@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from support.node_packages import use_node
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-web.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-web.lock", "requirements-build.lock")
 EVERY_LOCK = (*LOCKS, "integrations/homeassistant/requirements.lock")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -62,6 +62,7 @@ class TestLockFiles:
             (LOCKS[0], [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["postgres"]]),
             (LOCKS[1], PROJECT["dependency-groups"]["dev"]),
             (LOCKS[2], PROJECT["dependency-groups"]["web"]),
+            (LOCKS[3], PROJECT["dependency-groups"]["build"]),
         ],
     )
     def test_they_pin_what_the_project_asks_for(self, lock: str, wanted: list[str]) -> None:

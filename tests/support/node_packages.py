@@ -9,14 +9,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _PINNED = ("package.json", "package-lock.json", ".npmrc")
-_OWN_NODE = ROOT / ".dev" / "nodejs" / "bin"
+OWN_NODE = ROOT / ".dev" / "nodejs" / "bin"
 """Node, if `./dev` installed it because the machine has none."""
 
 
 def use_node() -> None:
     """Let this process and its children find Node. Without it the test fails, and the message says what to do."""
-    if _OWN_NODE.is_dir() and str(_OWN_NODE) not in os.environ["PATH"].split(os.pathsep):
-        os.environ["PATH"] = f"{_OWN_NODE}{os.pathsep}{os.environ['PATH']}"
+    if OWN_NODE.is_dir() and str(OWN_NODE) not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = f"{OWN_NODE}{os.pathsep}{os.environ['PATH']}"
     for program in ("node", "npm"):
         assert shutil.which(program) is not None, f"{program} is needed for this test: run ./dev web once"
 

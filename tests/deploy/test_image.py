@@ -1,0 +1,121 @@
+"""The image: the steps of the Dockerfile give a gateway that runs without rights and with a read-only root folder."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from domogate import __version__
+from support.container import Container
+from support.container_root import ContainerRoot, skip_without_namespaces
+from support.dockerfile import Context, read_dockerfile
+from support.named_code import ROOT
+from support.node_packages import use_node
+from support.wheel_files import download_wheels
+
+DOCKERFILE = ROOT / "deploy" / "container" / "Dockerfile"
+STAGES = read_dockerfile(DOCKERFILE)
+IMAGE = STAGES[-1]
+USER = "10001:10001"
+
+
+class TestDockerfile:
+    def test_hadolint_has_no_complaint(self) -> None:
+        hadolint = Path(sys.executable).with_name("hadolint")
+        told = subprocess.run([hadolint, DOCKERFILE], capture_output=True, text=True, check=False, timeout=120)
+        assert (told.returncode, told.stdout + told.stderr) == (0, "")
+
+    def test_the_process_gets_signals_and_has_a_numeric_user(self) -> None:
+        assert IMAGE.last("ENTRYPOINT").rest.startswith("[")
+        assert IMAGE.last("CMD").rest.startswith("[")
+        assert IMAGE.last("USER").rest == USER
+
+    def test_the_image_itself_runs_no_command(self) -> None:
+        assert [step.rest for step in IMAGE.steps if step.name == "RUN"] == []
+
+    def test_its_python_is_supported_and_the_same_in_all_stages(self) -> None:
+        (image,) = {stage.image for stage in STAGES if stage.image.startswith("python:")}
+        matrix = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+        version = re.match(r"python:(\d\.\d+)-slim-", image)
+        assert version
+        assert f'"{version[1]}"' in matrix
+
+
+class TestContext:
+    def test_only_files_of_the_build_are_sent(self) -> None:
+        context = Context(ROOT)
+        sent = {path.name for path in ROOT.iterdir() if context.has(path)}
+        assert sent == {"LICENSE", "README.md", "pyproject.toml", "requirements.lock", "requirements-build.lock", "src", "web"}
+        assert context.has(ROOT / "clients" / "typescript" / "src" / "index.ts")
+        for path in ("web/node_modules", "src/domogate/console/static", "src/domogate/__pycache__", "deploy/compose/secrets"):
+            assert not context.has(ROOT / path), path
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)  # the build compiles all packages, which takes minutes on a busy machine
+class TestImage:
+    def test_its_steps_make_a_gateway_that_needs_no_rights(self, tmp_path: Path) -> None:
+        """One test, because the build takes long."""
+        image = build_image(tmp_path)
+        check_content(image)
+        check_refusal(image, tmp_path / "refused")
+        check_service(image, tmp_path / "serving")
+
+
+def build_image(folder: Path) -> ContainerRoot:
+    """Run the steps of all stages. Return the root folder of the last stage."""
+    skip_without_namespaces()
+    use_node()
+    npm = subprocess.run(["npm", "config", "get", "cache"], capture_output=True, text=True, check=True, timeout=60)
+    caches = {"/cache/pip": download_wheels(), "/cache/npm": Path(npm.stdout.strip())}
+    given = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/cache/pip"}
+    built: dict[str, ContainerRoot] = {}
+    for stage in STAGES:
+        built[stage.name] = ContainerRoot(folder / f"root-{stage.name}", stage, Context(ROOT), caches, built)
+        built[stage.name].build(given)
+    return built[""]
+
+
+def check_content(image: ContainerRoot) -> None:
+    """The image has the gateway with its pages, and no build tools."""
+    command = image.command(["domogate", "version"], image.environment, {}, user=USER, read_only=True)
+    told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert told.stdout.startswith(f"domogate {__version__} "), told.stderr
+    (site,) = image.place("/opt/domogate").glob("lib/python*/site-packages")
+    assert (site / "domogate" / "console" / "static" / "build.json").is_file()
+    assert not {"pip", "hatchling", "setuptools"} & {path.name for path in site.iterdir()}
+    assert not image.place("/build").exists()
+
+
+def check_refusal(image: ContainerRoot, folder: Path) -> None:
+    """Without a certificate and without a proxy, it says what to set."""
+    container = Container(image, USER, folder, DOMOGATE_TRUSTED_PROXIES="")
+    assert container.wait() == 2
+    assert "trusted_proxies" in container.log
+
+
+def check_service(image: ContainerRoot, folder: Path) -> None:
+    """It serves without rights on a read-only root folder, and stops on a signal."""
+    container = Container(image, USER, folder)
+    try:
+        container.wait_until_healthy()
+        page = httpx.get(f"{container.url}/", headers={"Accept": "text/html"}, timeout=60)
+        assert page.status_code == 200
+        assert "/assets/" in page.text
+        if os.geteuid() == 0:
+            status = Path(f"/proc/{container.process.pid}/status").read_text()
+            assert re.search(r"^Uid:(\t10001){4}$", status, re.MULTILINE)
+            assert re.search(r"^CapEff:\t0+$", status, re.MULTILINE)
+        assert container.write("/opt/domogate/new") != 0
+        assert container.write("/data/new") == 0
+        container.process.send_signal(signal.SIGTERM)
+        assert container.wait() == 0, container.log
+        assert container.check_health() == 1
+    finally:
+        container.process.kill()
+        container.process.wait()
