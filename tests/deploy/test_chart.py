@@ -1,0 +1,212 @@
+"""The Helm chart: Helm and Kubernetes accept what it makes, and the gateway accepts the settings in it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from domogate import __version__
+from domogate.settings import load_settings
+from domogate.settings.exposure import check_exposure
+from release.npm import convert_version
+from support.dockerfile import read_dockerfile
+from support.helm import CHART, helm, list_leaves, list_values, render, write_values
+from support.markdown import tables
+from support.named_code import ROOT
+
+pytestmark = pytest.mark.slow
+
+NEEDED: dict[str, Any] = {"publicUrl": "https://gateway.example.com", "trustedProxies": ["10.42.0.0/16"]}
+CLUSTER = {**NEEDED, "mode": "cluster", "secretName": "domogate", "cluster": {"nats": ["nats://nats:4222"], "natsUser": "gate"}}
+EVERYTHING = {
+    **CLUSTER,
+    "config": '[state_max_ages]\nlight = 30\n\n[[mqtt_brokers]]\nname = "hall"\nurl = "mqtts://broker.example.com"\n',
+    "image": {"tag": "1.2.3", "pullSecrets": ["registry"]},
+    "ingress": {
+        "enabled": True,
+        "className": "nginx",
+        "annotations": {"example.com/timeout": "75"},
+        "host": "gateway.example.com",
+        "tlsSecretName": "certificate",
+    },
+    "metrics": {"enabled": True, "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
+    "networkPolicy": {
+        "ingressFrom": [{"namespaceSelector": {"matchLabels": {"name": "ingress"}}}],
+        "metricsFrom": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}],
+    },
+    "service": {"annotations": {"example.com/note": "x"}},
+    "podAnnotations": {"example.com/note": "x"},
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "gateway", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {}},
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    ],
+}
+SETS: dict[str, dict[str, Any]] = {
+    "single": NEEDED,
+    "single-with-metrics": {**NEEDED, "metrics": {"enabled": True}},
+    "cluster": CLUSTER,
+    "all": EVERYTHING,
+}
+
+
+def by_kind(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {one["kind"]: one for one in objects if not one["metadata"]["name"].endswith("-file")}
+
+
+def pod_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    (workload,) = [one for one in objects if one["kind"] in ("StatefulSet", "Deployment")]
+    pod: dict[str, Any] = workload["spec"]["template"]["spec"]
+    return pod
+
+
+class TestChart:
+    @pytest.mark.parametrize("name", SETS)
+    def test_helm_lint_has_no_complaint(self, name: str, tmp_path: Path) -> None:
+        told = helm("lint", "--strict", str(CHART), "--values", write_values(tmp_path, SETS[name]))
+        assert told.returncode == 0, told.stdout + told.stderr
+
+    @pytest.mark.parametrize("name", SETS)
+    def test_kubernetes_accepts_the_objects(self, name: str, tmp_path: Path) -> None:
+        known = [one for one in render(tmp_path, SETS[name]) if one["kind"] != "ServiceMonitor"]
+        path = tmp_path / "known.yaml"
+        path.write_text(yaml.safe_dump_all(known))
+        command = [str(Path(sys.executable).with_name("kubernetes-validate")), "--strict", "--no-warn", str(path)]
+        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert told.returncode == 0, told.stdout + told.stderr
+        assert (told.stdout + told.stderr).count(" passed for resource ") == len(known)
+
+    def test_its_version_is_that_of_the_gateway(self) -> None:
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        assert (chart["appVersion"], chart["version"]) == (__version__, convert_version(__version__))
+
+
+class TestModes:
+    def test_one_gateway_is_a_stateful_set_that_never_has_two_pods(self, tmp_path: Path) -> None:
+        objects = by_kind(render(tmp_path, {**NEEDED, "replicas": 5}))
+        assert objects["StatefulSet"]["spec"]["replicas"] == 1
+        assert "Deployment" not in objects
+        assert "PodDisruptionBudget" not in objects
+
+    def test_a_cluster_is_a_deployment_with_a_disruption_budget(self, tmp_path: Path) -> None:
+        objects = by_kind(render(tmp_path, CLUSTER))
+        assert objects["Deployment"]["spec"]["replicas"] == 3
+        assert objects["PodDisruptionBudget"]["spec"]["maxUnavailable"] == 1
+        assert "StatefulSet" not in objects
+
+    @pytest.mark.parametrize(
+        ("change", "named"),
+        [
+            ({"publicUrl": ""}, "publicUrl"),
+            ({"trustedProxies": []}, "trustedProxies"),
+            ({"secretName": ""}, "secretName"),
+            ({"cluster": {"nats": []}}, "cluster.nats"),
+            ({"mode": "both"}, "mode"),
+            ({"metrics": {"prot": 1}}, "prot"),
+            ({"ingress": {"enabled": True}}, "ingress.host"),
+        ],
+    )
+    def test_values_with_which_no_gateway_could_start_are_refused(
+        self, change: dict[str, Any], named: str, tmp_path: Path
+    ) -> None:
+        told = helm("template", "home", str(CHART), "--values", write_values(tmp_path, {**CLUSTER, **change}))
+        assert told.returncode == 1
+        assert named in told.stderr
+
+
+class TestPods:
+    @pytest.mark.parametrize("name", SETS)
+    def test_they_have_no_rights(self, name: str, tmp_path: Path) -> None:
+        pod = pod_of(render(tmp_path, SETS[name]))
+        user = read_dockerfile(ROOT / "deploy" / "container" / "Dockerfile")[-1].last("USER").rest
+        assert f"{pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}" == user
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["automountServiceAccountToken"] is False
+        (container,) = pod["containers"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+
+    def test_each_mount_has_its_volume(self, tmp_path: Path) -> None:
+        for values in SETS.values():
+            objects = render(tmp_path, values)
+            pod = pod_of(objects)
+            claims = [
+                claim["metadata"]["name"]
+                for one in objects
+                if one["kind"] == "StatefulSet"
+                for claim in one["spec"]["volumeClaimTemplates"]
+            ]
+            mounted = [mount["name"] for mount in pod["containers"][0]["volumeMounts"]]
+            assert sorted(mounted) == sorted([*(volume["name"] for volume in pod["volumes"]), *claims])
+
+    def test_a_pod_has_time_to_stop(self, tmp_path: Path) -> None:
+        pod = pod_of(render(tmp_path, NEEDED))
+        settings = load_settings({}, {})
+        sleep = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+        assert pod["terminationGracePeriodSeconds"] > sleep + 2 * settings.drain
+
+
+class TestSettings:
+    @pytest.mark.parametrize("name", SETS)
+    def test_the_gateway_accepts_them(self, name: str, tmp_path: Path) -> None:
+        objects = render(tmp_path, SETS[name])
+        variables = by_kind(objects)["ConfigMap"]["data"]
+        (text,) = [one["data"]["domogate.toml"] for one in objects if one["metadata"]["name"] == "home-domogate-file"]
+        (file := tmp_path / "domogate.toml").write_text(text)
+        secrets = {"domogate-database": "postgresql://gate:hush@postgres/gate", "domogate-nats-password": "hush"}
+        for secret, value in secrets.items():
+            (tmp_path / secret).write_text(value)
+        image = read_dockerfile(ROOT / "deploy" / "container" / "Dockerfile")[-1].environment("")
+        mounted = {mount["name"]: mount["mountPath"] for mount in pod_of(objects)["containers"][0]["volumeMounts"]}
+        assert variables["DOMOGATE_CONFIG"] == f"{mounted['settings']}/domogate.toml"
+        given = {**image, **variables, "DOMOGATE_CONFIG": str(file)}
+        if "CREDENTIALS_DIRECTORY" in given:
+            assert given["CREDENTIALS_DIRECTORY"] == mounted["credentials"]
+            given["CREDENTIALS_DIRECTORY"] = str(tmp_path)
+        settings = load_settings({}, given)
+        check_exposure(settings)
+        assert str(settings.data) == mounted["data"]
+        assert (settings.cluster is not None) == (SETS[name].get("mode") == "cluster")
+        assert settings.nats_password == ("hush" if settings.cluster else None)
+        ports = {port["name"]: port["containerPort"] for port in pod_of(objects)["containers"][0]["ports"]}
+        assert (ports["http"], ports.get("metrics")) == (settings.port, settings.metrics_port)
+
+    def test_prometheus_finds_the_port_of_the_metrics(self, tmp_path: Path) -> None:
+        objects = by_kind(render(tmp_path, EVERYTHING))
+        monitor, service = objects["ServiceMonitor"], objects["Service"]
+        assert monitor["spec"]["endpoints"] == [{"port": "metrics", "interval": "30s"}]
+        assert "metrics" in [port["name"] for port in service["spec"]["ports"]]
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+        assert monitor["metadata"]["labels"]["release"] == "prometheus"
+
+
+class TestValues:
+    def test_each_has_a_comment_and_a_rule(self) -> None:
+        commented = [value.name for value in list_values()]
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        for leaf in list_leaves(yaml.safe_load((CHART / "values.yaml").read_text())):
+            assert any(leaf == name or leaf.startswith(f"{name}.") for name in commented), leaf
+            rule = schema
+            for part in leaf.split("."):
+                if "properties" not in rule:
+                    break
+                rule = rule["properties"][part]
+
+    def test_the_readme_has_each_with_its_default_and_its_meaning(self) -> None:
+        (table,) = tables((CHART / "README.md").read_text())
+        shown = [(row["value"].strip("`"), row["default"].strip("`"), row["meaning"]) for row in table]
+        assert shown == [(value.name, json.dumps(value.default), value.comment) for value in list_values()]
+
+    def test_the_readme_shows_an_installation_with_values_that_exist(self) -> None:
+        named = re.findall(r"--set (\w[\w.]*)=", (CHART / "README.md").read_text())
+        assert set(named) <= {value.name for value in list_values()}
+        assert {"publicUrl", "trustedProxies"} <= set(named)
