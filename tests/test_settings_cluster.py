@@ -49,6 +49,13 @@ def test_settings_that_do_not_fit_together_are_refused(settings: dict[str, Any],
     assert said in mistakes_of(**MEMBER, **settings)
 
 
+def test_backups_by_the_gateway_are_refused_with_what_to_use_instead() -> None:
+    said = mistakes_of(**MEMBER, backup_every=86_400.0)
+    assert "pg_basebackup" in said
+    assert "Remove this setting" in said
+    check_cluster(Settings(database="sqlite:///homes.sqlite3", backup_every=86_400.0))
+
+
 def test_access_without_a_server_is_refused() -> None:
     assert "it has no effect, because nats is not set" in mistakes_of(nats_token="x")
 

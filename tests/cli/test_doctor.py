@@ -7,8 +7,10 @@ import socket
 import sqlite3
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,6 +143,17 @@ class TestSettingsAndFolder:
         usage = shutil.disk_usage(small.data)
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
         assert doctor(small).outcome("disk") == outcome
+
+    @pytest.mark.parametrize(("age", "outcome"), [(None, "warning"), (DAY, "ok"), (3 * DAY, "problem"), (-3 * DAY, "problem")])
+    def test_the_newest_backup(self, small: CommandLine, tmp_path: Path, age: float | None, outcome: str) -> None:
+        folder = tmp_path / "backups"
+        folder.mkdir()
+        if age is not None:
+            at = datetime.fromtimestamp(time.time() - age, UTC)
+            (folder / f"domogate-000001-{at:%Y%m%dT%H%M%SZ}.sqlite3").touch()
+        found = doctor(small, "--backup-every", "86400", "--backup-folder", str(folder))
+        assert found.outcome("backups") == outcome
+        assert str(folder) in found.says("backups")
 
     def test_too_many_connections_for_the_limit_of_open_files(
         self, small: CommandLine, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,7 @@ from support.tls import make_self_signed
 
 @pytest.fixture
 def described(tmp_path: Path) -> list[Description]:
-    metrics = Gateway(Settings(data=tmp_path)).metrics
+    metrics = Gateway(Settings(data=tmp_path, backup_every=86_400.0)).metrics
     register_cluster_metrics(metrics, lambda: None)
     register_server_metrics(metrics, Connections(1, 1, ()), LoopLag())
     register_certificate(metrics, make_self_signed(tmp_path).certificate)

@@ -11,6 +11,7 @@ from domogate.app.documents import SURFACES
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.gateway_metrics import build_monitor, name_api, register_metrics
 from domogate.app.identity_surface import build_identity
+from domogate.app.maintenance import Maintenance
 from domogate.app.own_apis import build_own_apis
 from domogate.app.pages import build_pages, register_client
 from domogate.app.parts import DAY, UnnamedDriversError, open_store
@@ -168,6 +169,7 @@ class Gateway:
         self.history = build_history(settings, self.store, self.clock, self.clock_check)
         self.terms = build_terms(settings)
         self.monitor = build_monitor(self)
+        self.maintenance = Maintenance(self)
         stall = settings.echo_deadline + 1 if demo.users else None
         self._echo = HttpEchoBackend(settings.echo_url, settings.echo_deadline, stall=stall)
         self._ready = False
@@ -218,9 +220,7 @@ class Gateway:
         await self.bridges.start()
         await self.drivers.start()
         await self.driving.start()
-        await self.fault_expiry.start()
-        await self.history.start()
-        await self.monitor.start()
+        await self.maintenance.start()
         application = self._build_asgi()
         if self._kit is None:  # The process of the kit must start fast, and starts several gateways.
             finish_start_up()
@@ -256,9 +256,7 @@ class Gateway:
         await self.webhook_sender.stop()
         await self.scenes.finish()
         await self._echo.stop()
-        await self.monitor.stop()
-        await self.history.stop()
-        await self.fault_expiry.stop()
+        await self.maintenance.stop()
         await self.drivers.stop()
         await self.placement.leave()
         await self.driving.stop()
@@ -312,7 +310,7 @@ class Gateway:
             traces.wrap(self.placement.wrap(every if self._kit is None else self._kit.wrap(self, every))),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: self.is_ready,
-            find_warning=lambda: self.clock_check.problem,
+            find_warning=self.maintenance.find_warning,
             metrics=self.metrics,
             access_log=settings.access_log,
             surfaces=roots,

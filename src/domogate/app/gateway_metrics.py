@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from domogate import __version__
 from domogate.app.cluster_metrics import register_cluster_metrics
+from domogate.app.maintenance import register_backup_metrics
 from domogate.app.snapshot import Snapshot
 from domogate.domain.figures import StoreFigures
 from domogate.edge.metrics import BOUNDS, Labelled, Metrics
@@ -34,6 +35,8 @@ def register_metrics(gateway: "Gateway") -> None:
     _register_figures(snapshot, metrics)
     _register_drivers(snapshot, metrics)
     _register_counters(gateway, metrics)
+    if (backups := gateway.maintenance.backups) is not None:
+        register_backup_metrics(metrics, backups)
     if gateway.settings.cluster is not None:
         register_cluster_metrics(metrics, gateway.placement.read_status)
 

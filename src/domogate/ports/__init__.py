@@ -34,6 +34,7 @@ from domogate.ports.passkeys import NewCredential, PasskeyRefused, PasskeyVerifi
 from domogate.ports.sealing import SealBroken, Sealer, SecretKeyMissing
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
+from domogate.ports.stores.backups import BackupFile, BackupFolder
 from domogate.ports.stores.clock import ClockStore
 from domogate.ports.stores.connections import ConnectionStore, DriverConnection
 from domogate.ports.stores.developers import DeveloperStore
@@ -95,6 +96,8 @@ __all__ = [
     "Audit",
     "AuditStore",
     "AuthorizationStore",
+    "BackupFile",
+    "BackupFolder",
     "BridgeBroker",
     "BridgeClient",
     "BridgeConnection",

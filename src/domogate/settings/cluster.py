@@ -27,6 +27,13 @@ def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
                 "a gateway on PostgreSQL is a member of a cluster, also if it is the only one. It needs database (a PostgreSQL"
                 f" URL), nats and cluster. Set {' and '.join(missing)} too, or remove {name}.",
             )
+    if on_server and settings.backup_every is not None:
+        yield Mistake(
+            "backup_every",
+            _source(settings, "backup_every"),
+            "the gateway does not back up PostgreSQL. Remove this setting, and let the server archive its log (WAL) and run"
+            " pg_basebackup, or run pg_dump: docs/operations.md, section Backups of PostgreSQL.",
+        )
     if not settings.nats:
         for name in (*_WAYS, "nats_password", "nats_tls_ca", "nats_tls_certificate", "nats_tls_key"):
             if getattr(settings, name) is not None:

@@ -12,6 +12,7 @@ from domogate.settings.cluster_descriptions import CLUSTER
 from domogate.settings.rules import (
     check_ages,
     check_database,
+    check_folder,
     check_host,
     check_https_url,
     check_logo,
@@ -308,6 +309,18 @@ PANELS: dict[str, dict[str, Setting]] = {
             "DAYS",
             "How long records of the audit log are kept, in whole UTC days. Without this setting they are never deleted.",
             positive,
+        ),
+    },
+    "Backups": {
+        "backup_every": Setting(
+            "SECONDS",
+            "Time between two backups of the SQLite database, 60 to 31536000; 86400 is a day. Without this setting the gateway "
+            "makes no backups by itself.",
+            between(60, 31_536_000),
+        ),
+        "backup_keep": Setting("NUMBER", "How many of these backups are kept. The oldest are deleted.", between(1, 10_000)),
+        "backup_folder": Setting(
+            "DIR", "Folder of these backups. The default is the folder backups in the data folder.", check_folder
         ),
     },
     "Logs": {

@@ -281,6 +281,9 @@ def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> I
     if "terms_file" in given and "terms_url" in given:
         source = given["terms_file"].source
         yield Mistake("terms_file", source, f"terms_url ({given['terms_url'].source}) is given too; give only one.")
+    for name in ("backup_keep", "backup_folder"):
+        if name in given and "backup_every" not in given:
+            yield Mistake(name, given[name].source, "it has no effect, because backup_every is not set.")
     port, metrics_port = values.get("port", 8080), values.get("metrics_port")
     host, metrics_host = values.get("host", "127.0.0.1"), values.get("metrics_host", "127.0.0.1")
     if (

@@ -128,6 +128,12 @@ def check_readable(value: Path) -> Path:
         raise Wrong(f"the file cannot be read: {error.strerror}") from None
 
 
+def check_folder(value: Path) -> Path:
+    if value.exists() and not value.is_dir():
+        raise Wrong("a folder is allowed, and this is a file")
+    return value
+
+
 def check_terms(value: Path) -> Path:
     try:
         with check_readable(value).open("rb") as file:

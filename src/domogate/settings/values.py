@@ -121,6 +121,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     removed_plants_kept_days: float = 30.0
     audit_kept_days: float | None = None
 
+    # Backups
+    backup_every: float | None = None
+    backup_keep: int = 7
+    backup_folder: Path | None = None
+
     # Logs
     log_level: str = "info"
     log_format: str = "text"

@@ -5,7 +5,7 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -18,16 +18,19 @@ from domogate.stores.inspection import connect_readonly, list_tables
 if sys.platform != "win32":
     import fcntl
 
+_PAGES_A_STEP = 4_096
+"""The number of pages that are copied before the next look whether the backup is still wanted (16 MB)."""
 _COUNTED = ("plants", "modules", "users")
 _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), (SELECT count(*) FROM users)"
 
 
 class Content(msgspec.Struct, frozen=True):
-    """The numbers of records in a database, and its newest change.
+    """The revision of a database, the numbers of its records, and its newest change.
 
     The newest change shows whether two databases have the same history.
     """
 
+    revision: str
     counts: dict[str, int]
     newest: tuple[int, float, str] | None
     key_id: str | None
@@ -40,10 +43,22 @@ class Content(msgspec.Struct, frozen=True):
         return ", ".join(f"{number} {noun}" for noun, number in self.counts.items()) + f", {self.cursor} changes"
 
 
-def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
-    """Write a consistent copy to `path` while the store is in use. The file appears only when it is complete and on disk.
+class BackupStopped(Exception):
+    """The caller does not want the backup any more. The incomplete copy was removed."""
 
-    Returns the id of the secret key that a restore needs. Raises ValueError if the database cannot be read.
+
+def back_up(
+    source: Path,
+    path: Path,
+    *,
+    replace: bool = False,
+    replace_larger: bool = False,
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> str | None:
+    """Write a consistent copy to `path` while the store is in use. The file appears only when it is checked and on disk.
+
+    Returns the id of the secret key that a restore needs. Raises ValueError if the database cannot be read, or if the copy is
+    not equal to it. Raises BackupStopped soon after `is_wanted` returns False.
 
     Raises FileExistsError if the file exists and `replace` is false. If the file is a backup with more content than the new
     backup, raises ValueError unless `replace_larger` is true.
@@ -51,16 +66,25 @@ def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: 
     replace = replace or replace_larger
     if path.exists() and not replace:
         raise FileExistsError(f"{path} already exists: a backup never overwrites a file")
+
+    def stop_if_unwanted(*_: object) -> None:
+        if not is_wanted():
+            raise BackupStopped
+
     with _unfinished_copy(path) as unfinished:
         with _reading_source(source, unfinished) as database, closing(sqlite3.connect(unfinished)) as copy:
-            # The copy is made in one step. With several steps, SQLite would start the copy again after every write of another
+            # The transaction keeps one snapshot. Without it, SQLite would start the copy again after every write of another
             # connection. The copy does not block writers.
-            database.backup(copy, pages=-1)
+            database.execute("BEGIN")
+            _check_tables(database, source)
+            content = _read_content(database)
+            database.backup(copy, pages=_PAGES_A_STEP, progress=stop_if_unwanted)
             copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is a single file
             if "gateways" in list_tables(copy):
                 copy.execute("DELETE FROM gateways")
             copy.commit()
-        _check(unfinished)
+        stop_if_unwanted()
+        _check(unfinished, content)
         if replace and not replace_larger:
             _refuse_to_replace_larger(path, unfinished)
         _publish(unfinished, path, replace=replace)
@@ -95,38 +119,48 @@ def restore(backup_path: Path, data_file: Path) -> None:
 # the content of backups
 
 
-def _check(path: Path) -> None:
+def _check(path: Path, expected: Content | None = None) -> None:
+    """Raises ValueError if the database is damaged, or if its content is not the expected content."""
     with _reading(path) as connection:
-        if not {"alembic_version", "changes", "plants"} <= list_tables(connection):
-            raise ValueError(f"{path} is not a Domogate database")
+        _check_tables(connection, path)
         mistakes = [text for (text,) in connection.execute("PRAGMA integrity_check(10)") if text != "ok"]
-    if mistakes:
-        raise ValueError(f"{path} is damaged: {'; '.join(mistakes)}")
+        if mistakes:
+            raise ValueError(f"{path} is damaged: {'; '.join(mistakes)}")
+        if expected is not None and (found := _read_content(connection)) != expected:
+            raise ValueError(f"the copy has not the content of the database: it has {found}, and not {expected}")
 
 
-def _refuse_to_replace_larger(path: Path, fresh: Path) -> None:
-    """Raises ValueError if the file at `path` is a backup with more content than `fresh`. Any other file may be replaced."""
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    if not {"alembic_version", "changes", "plants"} <= list_tables(connection):
+        raise ValueError(f"{path} is not a Domogate database")
+
+
+def compare_backups(old_path: Path, new_path: Path) -> str | None:
+    """If the first file is a backup with more content than the second file, return the sentence that says so."""
     try:
-        with _reading(path) as connection:
+        with _reading(old_path) as connection:
             old = _read_content(connection)
     except (ValueError, OSError):
-        return
-    with _reading(fresh) as connection:
+        return None
+    with _reading(new_path) as connection:
         new = _read_content(connection)
         larger = old.cursor > new.cursor or (
             any(old.counts[noun] > new.counts[noun] for noun in _COUNTED) and not _is_same_store(connection, old, new)
         )
-    if larger:
-        raise ValueError(
-            f"{path} holds more ({old}) than the new backup ({new}), and was not replaced. Check --data.\n"
-            "To replace it nevertheless, use --replace-larger."
-        )
+    return f"{old_path} holds more ({old}) than the new backup ({new})" if larger else None
+
+
+def _refuse_to_replace_larger(path: Path, fresh: Path) -> None:
+    """Raises ValueError if the file at `path` is a backup with more content than `fresh`. Any other file may be replaced."""
+    if (larger := compare_backups(path, fresh)) is not None:
+        raise ValueError(f"{larger}, and was not replaced. Check --data.\nTo replace it nevertheless, use --replace-larger.")
 
 
 def _read_content(connection: sqlite3.Connection) -> Content:
+    revision = connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
     counts = dict(zip(_COUNTED, connection.execute(_COUNT).fetchone(), strict=True))
     newest = connection.execute("SELECT cursor, at, event FROM changes ORDER BY cursor DESC LIMIT 1").fetchone()
-    return Content(counts, newest, _find_key(connection))
+    return Content(revision, counts, newest, _find_key(connection))
 
 
 def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
@@ -194,7 +228,7 @@ def _unfinished_copy(path: Path) -> Iterator[Path]:
 
     The file is locked, because another backup removes unfinished copies that are not locked.
     """
-    _remove_unfinished(path)
+    remove_unfinished(path.parent, re.escape(path.name))
     unfinished = path.with_name(f".{path.name}.{new_id()}")
     try:
         with os.fdopen(_create_privately(unfinished), "wb") as held:
@@ -205,14 +239,14 @@ def _unfinished_copy(path: Path) -> Iterator[Path]:
             leftover.unlink(missing_ok=True)
 
 
-def _remove_unfinished(path: Path) -> None:
-    """Remove the unfinished copies that killed processes left in the folder of `path`."""
-    pattern = re.compile(rf"(\.+{re.escape(path.name)}(?:\.[0-9a-f-]{{32,36}})+?)((?:-source|-journal|-wal|-shm)*)")
+def remove_unfinished(folder: Path, name: str) -> None:
+    """Remove the unfinished copies that killed processes left in the folder. `name` is the pattern of the names of backups."""
+    pattern = re.compile(rf"(?P<copy>\.+(?:{name})(?:\.[0-9a-f-]{{32,36}})+?)(?P<more>(?:-source|-journal|-wal|-shm)*)")
     with suppress(OSError):
         # In the sorted list, a copy comes before the files that belong to this copy.
-        for found in sorted(path.parent.iterdir()):
+        for found in sorted(folder.iterdir()):
             match = pattern.fullmatch(found.name)
-            if match is not None and not (match[2] and found.with_name(match[1]).exists()):
+            if match is not None and not (match["more"] and found.with_name(match["copy"]).exists()):
                 _remove_unless_held(found)
 
 

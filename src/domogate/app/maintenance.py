@@ -1,0 +1,69 @@
+"""The regular work of a gateway: ending faults, pruning, samples for operators, backups."""
+
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from domogate.app.parts import find_database_file
+from domogate.edge.metrics import Metrics
+from domogate.services.backups import RegularBackups
+from domogate.settings import Settings
+from domogate.stores.backup_folder import SqliteBackupFolder
+
+if TYPE_CHECKING:
+    from domogate.app.gateway import Gateway
+
+
+def find_backup_folder(settings: Settings) -> Path:
+    return settings.backup_folder or settings.data / "backups"
+
+
+class _Work(Protocol):
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+
+
+class Maintenance:
+    """Starts and stops the regular work, and knows what an operator must be warned of."""
+
+    def __init__(self, gateway: "Gateway") -> None:
+        self._clock_check = gateway.clock_check
+        self.backups = _build_backups(gateway)
+        """None if the setting `backup_every` is not given."""
+        self._works: list[_Work] = [gateway.fault_expiry, gateway.history, gateway.monitor]
+        if self.backups is not None:
+            self._works.append(self.backups)
+
+    async def start(self) -> None:
+        for work in self._works:
+            await work.start()
+
+    async def stop(self) -> None:
+        for work in reversed(self._works):
+            await work.stop()
+
+    def find_warning(self) -> str | None:
+        """Return what an operator must know although the gateway is ready."""
+        problems = (self._clock_check.problem, None if self.backups is None else self.backups.problem)
+        return " ".join(filter(None, problems)) or None
+
+
+def register_backup_metrics(metrics: Metrics, backups: RegularBackups) -> None:
+    metrics.gauge(
+        "domogate_last_backup_timestamp_seconds",
+        "Time of the newest backup on a schedule, as seconds since 1970. Only with backup_every.",
+        lambda: nan if backups.newest is None else backups.newest.at,
+    )
+    metrics.gauge(
+        "domogate_last_backup_bytes",
+        "Size of the newest backup on a schedule. Only with backup_every.",
+        lambda: nan if backups.newest is None else backups.newest.size,
+    )
+
+
+def _build_backups(gateway: "Gateway") -> RegularBackups | None:
+    settings, file = gateway.settings, find_database_file(gateway.settings)
+    if settings.backup_every is None or file is None:
+        return None
+    folder = SqliteBackupFolder(file, find_backup_folder(settings))
+    return RegularBackups(folder, gateway.clock, gateway.audit, every=settings.backup_every, keep=settings.backup_keep)

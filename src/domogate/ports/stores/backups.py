@@ -1,0 +1,36 @@
+"""The port for the folder with the backups that a gateway makes by itself."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+
+class BackupFile(msgspec.Struct, frozen=True):
+    """A complete backup in the folder."""
+
+    number: int
+    """A later backup has a higher number. The number does not depend on the clock."""
+    at: float
+    """The time of the gateway's clock when it began the backup."""
+    size: int
+    name: str
+
+
+class BackupFolder(Protocol):
+    """The folder with the backups that a gateway makes by itself."""
+
+    async def list_backups(self) -> Sequence[BackupFile]:
+        """Return the complete backups, the oldest first. A folder that does not exist has no backups. Raises OSError."""
+        ...
+
+    async def add_backup(self, at: float) -> BackupFile:
+        """Write a backup and check it. If this fails, no file is added. Raises OSError or ValueError."""
+        ...
+
+    async def remove_old(self, keep: int) -> Sequence[str]:
+        """Remove all backups except the newest `keep`. Return the reasons why old backups were kept. Raises OSError.
+
+        An old backup that has more content than the newest backup is not removed.
+        """
+        ...

@@ -1,0 +1,93 @@
+"""Makes backups regularly, and removes old ones after a new one is complete (Decision 0134)."""
+
+import asyncio
+from collections.abc import Sequence
+
+from domogate.common.log import get_logger
+from domogate.common.tasks import cancel
+from domogate.ports import Audit, BackupFile, BackupFolder, Clock
+from domogate.services.audit import GATEWAY, AuditAction, AuditResult
+
+CHECK_EVERY = 60.0
+"""In seconds. The first check is this time after the start: by then, a machine without a battery has set its clock."""
+RETRY_AFTER = 600.0
+"""In seconds. After a failure, the gateway waits at least this time. A backup of a large database loads the disk."""
+
+_log = get_logger(__name__)
+
+
+class RegularBackups:
+    """Makes a backup when the newest backup is older than `every` seconds. Keeps the newest `keep` backups."""
+
+    def __init__(self, folder: BackupFolder, clock: Clock, audit: Audit, *, every: float, keep: int) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._audit = audit
+        self._every = every
+        self._keep = keep
+        self._not_before = 0.0
+        """The time of the event loop before which no backup is made, because the last backup failed."""
+        self._due_at = 0.0
+        """The time of the event loop at which the next backup is due, whatever the clock says."""
+        self.newest: BackupFile | None = None
+        """The newest complete backup."""
+        self.problem: str | None = None
+        """The reason why the last backup failed."""
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._due_at = asyncio.get_running_loop().time() + self._every
+        try:
+            self._note_newest(await self._folder.list_backups())
+        except OSError as error:
+            self._note_failure(error)
+        self._task = asyncio.create_task(self._run(), name="backups")
+
+    async def stop(self) -> None:
+        await cancel(self._task)
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(min(CHECK_EVERY, self._every))
+            try:
+                if await self._is_due():
+                    await self._make()
+            except Exception as error:
+                self._note_failure(error)
+
+    async def _is_due(self) -> bool:
+        """Whether a backup is due by the clock or by the time of the event loop.
+
+        The names of the files have the time of the clock, so the schedule survives a restart. The time of the event loop does
+        not change if somebody sets the clock. A backup from the future counts as recent only if it is less than `every` ahead.
+        """
+        now = asyncio.get_running_loop().time()
+        if now < self._not_before:
+            return False
+        backups = await self._folder.list_backups()
+        self._note_newest(backups)
+        return now >= self._due_at or not any(abs(self._clock.now() - one.at) < self._every for one in backups)
+
+    async def _make(self) -> None:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        made = await self._folder.add_backup(self._clock.now())
+        self._due_at = begun + self._every
+        self.newest, self.problem = made, None
+        _log.info("backup written and checked", file=made.name, bytes=made.size, seconds=round(loop.time() - begun, 1))
+        detail = {"file": made.name}
+        self._audit.note(AuditAction.BACKUP, who=GATEWAY, what="store", result=AuditResult.OK, detail=detail)
+        try:
+            kept = await self._folder.remove_old(self._keep)
+        except OSError as error:
+            kept = [str(error)]
+        for reason in kept:
+            _log.warning("an old backup was not removed", reason=reason)
+
+    def _note_newest(self, backups: Sequence[BackupFile]) -> None:
+        self.newest = backups[-1] if backups else None
+
+    def _note_failure(self, error: Exception) -> None:
+        self._not_before = asyncio.get_running_loop().time() + min(RETRY_AFTER, self._every)
+        self.problem = f"the last backup failed: {error}"
+        _log.error("no backup was made; will retry", reason=str(error))
