@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from domogate import __version__
+from domogate.stores.migrate import HEAD
 from support.command_line import CommandLine
 from support.gateway import running, start
 from support.read_only import read_only_copy
@@ -144,6 +146,34 @@ class TestADamagedDatabase:
         before = database_of(domogate).read_bytes()
         assert "another program" in domogate.refused("user", "list")
         assert database_of(domogate).read_bytes() == before
+
+
+class TestADatabaseOfANewerVersion:
+    @pytest.fixture
+    def newer(self, used: CommandLine) -> CommandLine:
+        with closing(sqlite3.connect(database_of(used))) as connection:
+            connection.execute("UPDATE alembic_version SET version_num = '9999'")
+            connection.commit()
+        return used
+
+    @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("user", "list"), ("backup", "B")], ids=lambda one: one[0])
+    def test_every_command_stops_and_names_both_versions(self, newer: CommandLine, command: tuple[str, ...]) -> None:
+        before = database_of(newer).read_bytes()
+        said = newer.refused(*command)
+        assert "revision 9999" in said
+        assert f"Domogate {__version__} knows the revisions up to {HEAD}" in said
+        assert "Install the newer version again" in said
+        assert "restore a backup that this version made" in said
+        assert database_of(newer).read_bytes() == before
+
+    def test_its_backup_is_not_restored(self, newer: CommandLine, tmp_path: Path) -> None:
+        file = tmp_path / "backup.db"
+        shutil.copy(database_of(newer), file)
+        empty(newer)
+        said = newer.refused("restore", str(file))
+        assert f"{file} has revision 9999" in said
+        assert "Install that version" in said
+        assert database_of(newer).stat().st_size == 0
 
 
 class TestReplacingABackup:

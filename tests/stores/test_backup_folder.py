@@ -107,11 +107,13 @@ class TestChecking:
             check(path, expected)
 
         monkeypatch.setattr(backup, "_check", lose_users)
-        with pytest.raises(ValueError, match="0 users.* and not .*3 users"):
+        with pytest.raises(ValueError, match=r"0 users.* and not .*3 users"):
             await folder.add_backup(NOW)
         assert names_in(tmp_path) == []
 
-    async def test_a_damaged_database_gives_no_backup(self, folder: SqliteBackupFolder, store: SqlStore, tmp_path: Path) -> None:
+    async def test_a_damaged_database_gives_no_backup(
+        self, folder: SqliteBackupFolder, store: SqlStore, tmp_path: Path
+    ) -> None:
         await folder.add_backup(NOW)
         before = names_in(tmp_path)
         await store.stop()
@@ -134,7 +136,7 @@ class TestSpace:
         before = names_in(tmp_path)
         usage = shutil.disk_usage(tmp_path)
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_000_000))
-        with pytest.raises(ValueError, match="a backup needs .* MB .* backup_folder"):
+        with pytest.raises(ValueError, match=r"a backup needs .* MB .* backup_folder"):
             await folder.add_backup(NOW + DAY)
         assert names_in(tmp_path) == before
 

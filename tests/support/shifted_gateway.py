@@ -12,9 +12,13 @@ from pathlib import Path
 
 from domogate.app import parts
 from domogate.cli import main
+from domogate.services import backups
+from domogate.services.plants import history
 
 SHIFT = "CLOCK_SHIFT"
 """The environment variable that names the file."""
+CHECKS = "CLOCK_CHECKS"
+"""The environment variable with the seconds between two checks of the clock and of the backups, if they must be short."""
 _SECONDS = struct.Struct("d")
 
 
@@ -32,4 +36,6 @@ def write_shift(path: Path, seconds: float) -> None:
 
 if __name__ == "__main__":
     shift_clock(os.environ[SHIFT])
+    if CHECKS in os.environ:
+        backups.CHECK_EVERY = history._CHECK_EVERY = float(os.environ[CHECKS])
     main()

@@ -14,6 +14,7 @@ import msgspec
 
 from domogate.domain.ids import new_id
 from domogate.stores.inspection import connect_readonly, list_tables
+from domogate.stores.migrate import HEAD, explain_too_new
 
 if sys.platform != "win32":
     import fcntl
@@ -105,6 +106,10 @@ def restore(backup_path: Path, data_file: Path) -> None:
     if not backup_path.is_file():
         raise FileNotFoundError(f"there is no backup {backup_path}")
     _check(backup_path)
+    with _reading(backup_path) as connection:
+        revision = _read_content(connection).revision
+    if revision > HEAD:
+        raise ValueError(f"{explain_too_new(str(backup_path), revision)} Install that version to restore this backup.")
     for leftover in (data_file, Path(f"{data_file}-wal"), Path(f"{data_file}-shm")):
         if leftover.exists() and leftover.stat().st_size:
             raise FileExistsError(f"{leftover} already exists: move it away before restoring")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 
+from domogate import __version__
 from domogate.common.log import get_logger
 from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
@@ -40,6 +41,19 @@ class DatabaseInUse(RuntimeError):
 
     The database is not changed.
     """
+
+
+_IF_TOO_NEW = (
+    "Install the newer version again. To stay with this version, stop the gateway, move the database away (keep it), and"
+    " restore a backup that this version made: docs/operations.md, section Upgrading."
+)
+
+
+def explain_too_new(what: str, revision: str) -> str:
+    return (
+        f"{what} has revision {revision}, and Domogate {__version__} knows the revisions up to {HEAD}: a newer version of"
+        " Domogate has used it."
+    )
 
 
 def migrate(database: Database) -> None:
@@ -105,8 +119,5 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     current = find_revision(connection)
     if current is not None and current not in known:
-        raise DatabaseTooNew(
-            f"this database is at revision {current}, which this version of Domogate does not know (its newest is {HEAD}): "
-            "a newer version has used it; start that version, or restore a backup"
-        )
+        raise DatabaseTooNew(f"{explain_too_new('the database', current)} Nothing was changed.\n{_IF_TOO_NEW}")
     command.upgrade(config, revision)
