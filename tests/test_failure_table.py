@@ -1,4 +1,4 @@
-"""Each row of the table "When something fails" in docs/cluster.md has tests. This file says which."""
+"""Each row of the tables "When something fails" in docs/cluster.md and docs/operations.md has tests. This file says which."""
 
 import ast
 
@@ -8,7 +8,8 @@ from support.markdown import section, tables
 from support.named_code import ROOT
 
 MOVES, FAILURES = "end_to_end/test_cluster_moves.py", "end_to_end/test_cluster_failures.py"
-TESTS: dict[str, tuple[str, ...]] = {
+LOST = "cli/test_lost_and_damaged.py"
+OF_A_CLUSTER: dict[str, tuple[str, ...]] = {
     "a gateway is stopped (SIGTERM)": (
         f"{MOVES}::test_moves_without_an_error_when_its_gateway_is_stopped",
         "end_to_end/test_stopped_members.py::test_every_request_is_answered_while_members_stop_one_after_the_other",
@@ -53,12 +54,76 @@ TESTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def test_each_row_has_tests() -> None:
-    [table, *_] = tables(section((ROOT / "docs" / "cluster.md").read_text(), "When something fails"))
-    assert [row["what fails"] for row in table] == list(TESTS)
+OF_ONE_GATEWAY: dict[str, tuple[str, ...]] = {
+    "the disk is full": (
+        "crash/test_full_disk.py::test_writes_are_refused_reads_go_on_and_nothing_is_lost",
+        "crash/test_faults.py::test_of_disk_process_and_clock_lose_nothing",
+        "cli/test_doctor.py::test_little_space",
+    ),
+    "the disk refuses writes or becomes read-only": (
+        "crash/test_full_disk.py::test_the_gateway_notices_it_without_a_request_and_recovers",
+        "crash/test_faults.py::test_of_disk_process_and_clock_lose_nothing",
+    ),
+    "the disk is read-only at the start": (
+        f"{LOST}::test_a_backup_has_everything",
+        "cli/test_doctor.py::test_a_read_only_disk",
+    ),
+    "the database file is lost or empty": (f"{LOST}::test_every_command_stops_and_says_how_to_restore",),
+    "the database file is damaged at the start": (
+        f"{LOST}::test_a_file_of_something_else",
+        f"{LOST}::test_a_file_that_was_cut",
+        f"{LOST}::test_one_page_of_a_table",
+    ),
+    "the write-ahead log is damaged": (
+        f"{LOST}::test_a_log_with_garbage",
+        f"{LOST}::test_a_log_that_ends_early_is_used",
+    ),
+    "damage is found while the gateway runs": (f"{LOST}::test_the_gateway_stops_and_says_why",),
+    "the data folder is lost": (
+        "crash/test_restore_drill.py::test_all_that_was_acknowledged_before_the_newest_backup_comes_back",
+    ),
+    "the secret key is missing": (
+        "cli/test_command_secret_key.py::test_without_it_no_command_works_and_the_message_says_what_is_missing",
+    ),
+    "the database has the tables of a newer version": (
+        f"{LOST}::test_every_command_stops_and_names_both_versions",
+        f"{LOST}::test_its_backup_is_not_restored",
+    ),
+    "a backup on a schedule fails": (
+        "services/test_backups.py::test_old_backups_stay_and_it_is_tried_again",
+        "stores/test_backup_folder.py::test_without_enough_space_nothing_is_written",
+    ),
+    "the process is killed, or the power fails": (
+        "crash/test_kill.py::test_no_acknowledged_command_is_lost_and_the_database_is_intact",
+    ),
+    "a second gateway is started on the same data": (
+        "cli/test_second_gateway.py::test_a_second_gateway_is_refused_until_the_first_has_ended",
+    ),
+    "the clock is set while the gateway runs": (
+        "crash/test_clock_leaps.py::test_of_hours_and_of_years_in_both_directions",
+        "services/test_clock_check.py::test_a_clock_that_was_set_is_logged_once",
+        "services/test_backups.py::test_after_a_leap_there_is_still_one_each_day",
+    ),
+    "the clock is wrong at the start": (
+        "end_to_end/test_wrong_clock.py::test_the_log_the_health_check_and_the_command_line_say_so",
+        "crash/test_clock_leaps.py::test_of_hours_and_of_years_in_both_directions",
+    ),
+    "another process holds the lock of the database": (
+        "stores/test_deadlines.py::test_a_write_is_done_when_the_lock_is_free_in_time",
+        "stores/test_deadlines.py::test_a_caller_gives_up_by_its_deadline_and_a_report_waits_longer",
+    ),
+}
+PAGES = {"cluster.md": OF_A_CLUSTER, "operations.md": OF_ONE_GATEWAY}
 
 
-@pytest.mark.parametrize("name", sorted({name for names in TESTS.values() for name in names}))
+@pytest.mark.parametrize("page", PAGES)
+def test_each_row_has_tests(page: str) -> None:
+    [table, *_] = tables(section((ROOT / "docs" / page).read_text(), "When something fails"))
+    assert [row["what fails"] for row in table] == list(PAGES[page])
+    assert all(PAGES[page].values())
+
+
+@pytest.mark.parametrize("name", sorted({name for tests in PAGES.values() for names in tests.values() for name in names}))
 def test_the_named_test_exists(name: str) -> None:
     path, _, function = name.partition("::")
     tree = ast.parse((ROOT / "tests" / path).read_text())

@@ -99,6 +99,17 @@ class TestALostDatabase:
         used.refused("user", "list")
 
 
+def kill_with_log(domogate: CommandLine, tmp_path: Path) -> CommandLine:
+    """A copy of the data folder as a killed process leaves it, with three commits in the log."""
+    with closing(sqlite3.connect(database_of(domogate))) as connection:
+        for number in range(3):
+            connection.execute("UPDATE users SET name = ?", (f"Name {number}",))
+            connection.commit()
+        shutil.copytree(domogate.data, tmp_path / "killed")
+    (tmp_path / "killed" / "domogate.sqlite3-shm").unlink()
+    return CommandLine(tmp_path / "killed")
+
+
 class TestADamagedDatabase:
     def damage(self, domogate: CommandLine, change: Callable[[bytearray], bytes | bytearray]) -> str:
         file = database_of(domogate)
@@ -138,6 +149,30 @@ class TestADamagedDatabase:
             return content
 
         self.damage(used, overwrite)
+
+    @pytest.mark.parametrize("where", ["header", "first frame"])
+    def test_a_log_with_garbage(self, used: CommandLine, tmp_path: Path, where: str) -> None:
+        """SQLite ignores the log from there on, and would lose the commits in it without a message."""
+        killed = kill_with_log(used, tmp_path)
+        log = killed.data / "domogate.sqlite3-wal"
+        with log.open("r+b") as file:
+            file.seek(0 if where == "header" else 32 + 24 + 100)
+            file.write(b"\xa5" * 64)
+        before = {path.name: path.read_bytes() for path in (log, database_of(killed))}
+        said = killed.refused("user", "list")
+        assert said == killed.refused("serve", "--port", "0")
+        assert f"the database {database_of(killed)} is damaged: its log domogate.sqlite3-wal" in said
+        assert "domogate restore BACKUP" in said
+        assert {path.name: path.read_bytes() for path in (log, database_of(killed))} == before
+
+    @pytest.mark.parametrize("cut", [0, 1, 4_000])
+    def test_a_log_that_ends_early_is_used(self, used: CommandLine, tmp_path: Path, cut: int) -> None:
+        """As after a power failure. What was committed before stays."""
+        killed = kill_with_log(used, tmp_path)
+        log = killed.data / "domogate.sqlite3-wal"
+        log.write_bytes(log.read_bytes()[: log.stat().st_size - cut])
+        names = {user["name"] for user in killed.read("user", "list")}
+        assert names == ({"Name 2"} if cut == 0 else {"Name 1"})
 
     def test_a_database_of_another_program_is_not_touched(self, domogate: CommandLine) -> None:
         domogate.data.mkdir()
@@ -257,7 +292,8 @@ class TestAReadOnlyFileSystem:
         with read_only_copy(tmp_path / "killed", tmp_path / "read-only") as data:
             done = CommandLine(data).run("backup", str(tmp_path / "backup.db"))
             assert done.exit_code == 0, done.stderr
-            assert "read-only" in CommandLine(data).refused("user", "list")
+            for command in (("user", "list"), ("serve", "--port", "0")):
+                assert "read-only" in CommandLine(data).refused(*command)
         assert [path.name for path in tmp_path.glob("*backup*")] == ["backup.db"]
         assert [path.name for path in tmp_path.glob(".*")] == []
         restored = CommandLine(tmp_path / "restored")

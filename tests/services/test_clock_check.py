@@ -58,6 +58,20 @@ class TestTheCheck:
         assert await check.check()
         assert check.problem is None
 
+    @pytest.mark.parametrize(("leap", "logged"), [(2 * 3600.0, [7200]), (-2 * 3600.0, [-7200]), (30.0, []), (-30.0, [])])
+    async def test_a_clock_that_was_set_is_logged_once(
+        self, store: SqlStore, clock: ManualClock, leap: float, logged: list[int]
+    ) -> None:
+        uptime = 0.0
+        check = ClockCheck(store, clock, lambda: uptime)
+        await check.check()
+        uptime += 60
+        clock.at += 60 + leap
+        with capture_logs() as logs:
+            for _ in range(3):
+                assert await check.check()
+        assert [line["seconds"] for line in logs if line["event"] == "the clock of this machine was set"] == logged
+
     async def test_what_was_written_with_a_wrong_clock_does_not_make_it_right(
         self, check: ClockCheck, clock: ManualClock, store: SqlStore
     ) -> None:

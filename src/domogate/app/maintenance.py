@@ -27,6 +27,7 @@ class Maintenance:
     """Starts and stops the regular work, and knows what an operator must be warned of."""
 
     def __init__(self, gateway: "Gateway") -> None:
+        self._store = gateway.store
         self._clock_check = gateway.clock_check
         self.backups = _build_backups(gateway)
         """None if the setting `backup_every` is not given."""
@@ -44,7 +45,8 @@ class Maintenance:
 
     def find_warning(self) -> str | None:
         """Return what an operator must know although the gateway is ready."""
-        problems = (self._clock_check.problem, None if self.backups is None else self.backups.problem)
+        backup_problem = None if self.backups is None else self.backups.problem
+        problems = (self._store.write_problem, self._clock_check.problem, backup_problem)
         return " ".join(filter(None, problems)) or None
 
 

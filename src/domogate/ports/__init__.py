@@ -83,7 +83,7 @@ from domogate.ports.stores.plants import (
 from domogate.ports.stores.safety import LogbookFilter, LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
 from domogate.ports.stores.search import ModuleFilter, ModulePlace, ModuleSearchStore, Named, PlacedModule
-from domogate.ports.stores.store import Store, StoreTimeout, StoreUnavailable
+from domogate.ports.stores.store import Store, StoreNotWritable, StoreTimeout, StoreUnavailable
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
 from domogate.ports.tracing import MessageTrace
@@ -182,6 +182,7 @@ __all__ = [
     "SparePartStore",
     "StateStore",
     "Store",
+    "StoreNotWritable",
     "StoreTimeout",
     "StoreUnavailable",
     "StoredEntry",

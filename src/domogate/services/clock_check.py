@@ -6,6 +6,8 @@ time, the two times are far apart although the clock is right. The gateway canno
 must confirm the clock (Decision 0071).
 """
 
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from domogate.common.log import get_logger
@@ -14,15 +16,22 @@ from domogate.ports import Clock, ClockStore
 TOLERANCE = 7 * 86_400.0
 """In seconds. After a gateway was off for up to a week, no operator needs to confirm the clock."""
 
+LEAP = 60.0
+"""In seconds. If the clock moved by more than this against the time of the process, somebody has set it."""
+
 _log = get_logger(__name__)
 
 
 class ClockCheck:
     """Checks the clock, and remembers whether it was right at the last check."""
 
-    def __init__(self, store: ClockStore, clock: Clock) -> None:
+    def __init__(self, store: ClockStore, clock: Clock, uptime: Callable[[], float] = time.monotonic) -> None:
+        """`uptime` is a time that nobody can set."""
         self._store = store
         self._clock = clock
+        self._uptime = uptime
+        self._ahead: float | None = None
+        """The difference between the clock and `uptime` at the last check."""
         self.problem: str | None = None
         """The reason why nothing is pruned now."""
 
@@ -35,11 +44,20 @@ class ClockCheck:
         now = self._clock.now()
         last = await self._store.check_clock(now, TOLERANCE)
         before, self.problem = self.problem, None if last is None else describe(now, last)
+        leap = self._measure_leap(now)
+        if abs(leap) > LEAP and before is None and self.problem is None:
+            _log.warning("the clock of this machine was set", seconds=round(leap), now=_print(now))
         if self.problem is not None and before is None:
             _log.error("nothing is pruned", reason=self.problem)
         elif self.problem is None and before is not None:
             _log.info("the clock is right or was confirmed; old data is pruned again")
         return self.problem is None
+
+    def _measure_leap(self, now: float) -> float:
+        """Return the seconds by which the clock was set since the last check."""
+        ahead = now - self._uptime()
+        before, self._ahead = ahead if self._ahead is None else self._ahead, ahead
+        return ahead - before
 
 
 def describe(now: float, last: float) -> str:

@@ -8,11 +8,11 @@ from domogate.domain.languages import LANGUAGES
 from domogate.domain.people import MOST_DAILY_QUOTA
 from domogate.drivers.declaration import Setting
 from domogate.identity.secret_keys import check_keys
+from domogate.settings.backup_descriptions import BACKUPS
 from domogate.settings.cluster_descriptions import CLUSTER
 from domogate.settings.rules import (
     check_ages,
     check_database,
-    check_folder,
     check_host,
     check_https_url,
     check_logo,
@@ -311,18 +311,7 @@ PANELS: dict[str, dict[str, Setting]] = {
             positive,
         ),
     },
-    "Backups": {
-        "backup_every": Setting(
-            "SECONDS",
-            "Time between two backups of the SQLite database, 60 to 31536000; 86400 is a day. Without this setting the gateway "
-            "makes no backups by itself.",
-            between(60, 31_536_000),
-        ),
-        "backup_keep": Setting("NUMBER", "How many of these backups are kept. The oldest are deleted.", between(1, 10_000)),
-        "backup_folder": Setting(
-            "DIR", "Folder of these backups. The default is the folder backups in the data folder.", check_folder
-        ),
-    },
+    "Backups": BACKUPS,
     "Logs": {
         "log_level": Setting(
             "LEVEL",

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
+from domogate.stores.log_check import find_damaged_log
+
 LIST_NAME = "in-use"
 """The name of the file in the data folder that lists the databases that the folder was used with."""
 _LIST_HEAD = "# The databases that this folder was used with. Domogate stops if one of them is missing or empty.\n"
@@ -105,6 +107,8 @@ def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
                 raise used.refuse(path.name, f"{path} is empty")
             if tables and "alembic_version" not in tables:
                 raise DatabaseUnusable(f"{path} is a database of another program: choose another folder with --data.")
+            if (problem := find_damaged_log(path)) is not None:
+                raise _damaged(path, problem)
             _check_content(connection, path, tables, size, time.monotonic() + seconds)
     except sqlite3.DatabaseError as error:
         raise explain_damage(path, error) from error

@@ -35,6 +35,7 @@ from domogate.stores.codec import to_json
 from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, complete_cursor
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, begin_with, time_is_up
 from domogate.stores.inspection import explain_damage
+from domogate.stores.refused_writes import explain_refused_write
 
 _BUSY_SECONDS = 30.0
 _STEPS_BETWEEN_CHECKS = 100_000
@@ -104,7 +105,7 @@ class SqliteDatabase(Database):
         return engine
 
     def explain(self, error: Exception) -> Exception:
-        return explain_damage(self.path, error)
+        return explain_refused_write(self.path, explain_damage(self.path, error))
 
     def lock(self, connection: Connection) -> None:
         """Does nothing, because BEGIN IMMEDIATE has already taken the lock."""

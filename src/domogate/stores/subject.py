@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from domogate.common.log import get_logger
 from domogate.domain.states import Report
-from domogate.ports import Clock, Holdings, Listener, Sealer, StoreTimeout
+from domogate.ports import Clock, Holdings, Listener, Sealer, StoreNotWritable, StoreTimeout
 from domogate.stores.batch import OrderChange
 from domogate.stores.engine import READERS, Database, Transaction, WriteLock, time_is_up
 from domogate.stores.fencing import fence, tell_when_fenced
@@ -104,11 +104,16 @@ class SqlSubject:
         """Makes a context manager that is open while a caller waits for the database."""
         self.commits = 0
         """The number of transactions that this process has committed."""
+        self.write_problem: str | None = None
+        """The reason why the last write failed, if the database can be read but not written."""
 
     def commit(self, connection: Connection) -> None:
         """Commit a transaction on the writer thread. Every commit of the store calls this method."""
         connection.commit()
         self.commits += 1
+        if self.write_problem is not None:
+            self.write_problem = None
+            _log.warning("the database can be written again")
 
     async def start(self) -> None:
         """Open the database, migrate it to the tables of this version, and start the writer.
@@ -191,9 +196,14 @@ class SqlSubject:
     def _explain(self, error: Exception) -> Exception:
         """Return the error itself or, if it means that the database is damaged, a DatabaseUnusable.
 
-        If the database is damaged, also call `on_damage`. This method can be called on any thread.
+        If the database cannot be written, return a StoreNotWritable. If it is damaged, also call `on_damage`. This method can
+        be called on any thread.
         """
         explained = error if self._database is None else self._database.explain(error)
+        if isinstance(explained, StoreNotWritable):
+            if self.write_problem is None:
+                _log.error("nothing can be written", reason=str(explained))
+            self.write_problem = str(explained)
         if isinstance(explained, DatabaseUnusable) and self._loop is not None:
             with suppress(RuntimeError):  # The loop is closed.
                 self._loop.call_soon_threadsafe(self.on_damage, explained)

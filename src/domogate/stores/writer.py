@@ -347,4 +347,4 @@ class Writer:
             if self._database.is_busy(error):
                 self._announced = -inf  # Another process has the lock. The heartbeat is tried again soon.
             else:
-                _log.exception("a maintenance task of the store failed")
+                _log.error("a maintenance task of the store failed", exc_info=self._explain(error))

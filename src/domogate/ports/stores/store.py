@@ -31,6 +31,10 @@ class StoreTimeout(StoreUnavailable):
     """The database did not answer in time. A read has no result; a write may still be executed later."""
 
 
+class StoreNotWritable(StoreUnavailable):
+    """The database can be read, but not written: its disk is full, read-only or broken. The write was not executed."""
+
+
 class Store(
     PlantStore,
     PlantEditStore,

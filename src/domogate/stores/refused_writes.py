@@ -1,0 +1,27 @@
+"""Explains why SQLite cannot write: the disk is full, read-only or broken (Decision 0135)."""
+
+import sqlite3
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError
+
+from domogate.ports import StoreNotWritable
+
+_FAILED_READS = frozenset((sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ))
+_REASONS = {
+    sqlite3.SQLITE_FULL: "its disk is full. Free space on this disk",
+    sqlite3.SQLITE_READONLY: "its file system is read-only, or its files belong to another user. Make the data folder writable",
+    sqlite3.SQLITE_IOERR: "its disk refuses writes. Check the disk and the log of the system",
+}
+
+
+def explain_refused_write(path: Path, error: Exception) -> Exception:
+    """Return the error itself, or a StoreNotWritable if the error means that SQLite cannot write."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if not isinstance(cause, sqlite3.DatabaseError):
+        return error
+    code = getattr(cause, "sqlite_errorcode", 0)
+    reason = None if code in _FAILED_READS else _REASONS.get(code & 0xFF)
+    if reason is None:
+        return error
+    return StoreNotWritable(f"the database {path} cannot be written: {reason}; the gateway then continues by itself")
