@@ -34,6 +34,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Change links that lead out of `docs/`."""
     path = page.file.src_uri
     page.canonical_url = None  # The gateways that serve the page have different hosts.
+    if path == "index.md":
+        page.meta["hide"] = ["navigation"]  # the tabs show the same links
     if path.startswith(_LESS_IMPORTANT):
         page.meta.setdefault("search", {"boost": 0.5})
     return adapt_links(markdown, _SOURCES.get(path, f"docs/{path}"), path)

@@ -19,9 +19,16 @@ def make_clean_environment(folder: Path, wheel: Path) -> Path:
     subprocess.run([uv, "pip", "install", *options, wheel], check=True, timeout=120)
     (site,) = folder.glob("lib/python*/site-packages")
     (installed,) = distributions(path=[str(site)])
-    for name in find_needed(installed.requires or ()):
-        _link(name, site)
+    link_needed_packages(folder, installed.name)
     return folder
+
+
+def link_needed_packages(folder: Path, name: str) -> None:
+    """Link the packages that an installed package asks for."""
+    (site,) = folder.glob("lib/python*/site-packages")
+    (installed,) = distributions(path=[str(site)], name=name)
+    for needed in find_needed(installed.requires or ()):
+        _link(needed, site)
 
 
 def _link(name: str, site: Path) -> None:

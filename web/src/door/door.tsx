@@ -30,6 +30,7 @@ export function Door() {
       {config.demo.length > 0 && <Demo />}
       <footer class="soft">
         <LanguageSwitch />
+        <a href="/docs/">{t("door.documentation")}</a>
         <span>Domogate {config.version}</span>
       </footer>
     </div>
