@@ -34,6 +34,8 @@ class TestMistakes:
             ("port", ""),
             ("port", True),
             ("metrics_port", "70000"),
+            ("trace_endpoint", "http://user:password@collector:4318/v1/traces"),
+            ("trace_ratio", "1.5"),
             ("max_body", "0"),
             ("max_header", "10"),
             ("header_deadline", "0"),

@@ -336,7 +336,7 @@ PANELS: dict[str, dict[str, Setting]] = {
             "URL",
             "URL of a collector for OpenTelemetry traces (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces. It needs "
             "the packages of domogate[otel]. Without this setting there are no traces.",
-            check_url,
+            check_public_url,
         ),
         "trace_ratio": Setting("NUMBER", "Part of the traces that is recorded, 0 to 1.", between(0, 1)),
     },
