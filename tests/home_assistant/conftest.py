@@ -14,6 +14,7 @@ from support.estate_view import read_yaml
 from support.gateway import Gateway, import_estate
 from support.home_assistant import HomeAssistant, home_assistant
 from support.http import PATIENCE
+from support.ports import free_port
 from support.relying_party import PersonBrowser, Secrets
 from support.restartable import RestartableGateway, clean_environment
 
@@ -23,12 +24,15 @@ _SCOPES = "openid home.use audiovideoterminal.read"
 # The client refreshes a token 30 seconds before it expires, so it refreshes the tokens every few seconds.
 _SETTINGS = {"DOMOGATE_ACCESS_TOKEN_LIFETIME": "40", "DOMOGATE_ID_TOKEN_LIFETIME": "40"}
 
+_COUNTER = 'domogate_requests_total{api="home"'
+
 
 class Setup:
     """A gateway, and a Home Assistant that is registered there as an application."""
 
     def __init__(self, restartable: RestartableGateway, home: HomeAssistant) -> None:
         self._restartable = restartable
+        self._metrics_port = restartable.environment["DOMOGATE_METRICS_PORT"]
         self.gateway: Gateway = restartable.start()
         self.home = home
         self._register()
@@ -75,11 +79,20 @@ class Setup:
         found: dict[str, Any] = self._api.get(f"/homes/{home_id}/modules/{module_id}").json()
         return found
 
-    def command(self, name: str, command: dict[str, Any]) -> None:
-        """Send a command to a module, past Home Assistant: somebody uses the switch at the wall."""
+    def command(self, name: str, command: dict[str, Any]) -> dict[str, Any]:
+        """Send a command to a module, past Home Assistant: somebody uses the switch at the wall. Returns how it ended."""
         home_id, module_id = self._places[name]
         answer = self._api.post(f"/homes/{home_id}/modules/{module_id}/commands", json=command)
-        assert answer.json()["outcome"] == "confirmed", answer.text
+        result: dict[str, Any] = answer.json()
+        assert result["outcome"] == "confirmed", answer.text
+        return result
+
+    def count_reads(self) -> float:
+        """The requests to the home API that the gateway has answered, without commands."""
+        metrics = httpx.get(f"http://127.0.0.1:{self._metrics_port}/metrics", trust_env=False, timeout=PATIENCE).text
+        counted = [line for line in metrics.splitlines() if line.startswith(_COUNTER) and "commandModule" not in line]
+        assert counted
+        return sum(float(line.rpartition(" ")[2]) for line in counted)
 
     def commands_of(self, name: str) -> list[str]:
         """The commands that people sent to the module."""
@@ -117,7 +130,8 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setup]:
         find_python()
     except NotInstalled as reason:
         pytest.skip(str(reason))
-    folder, environment = tmp_path_factory.mktemp("home-assistant"), clean_environment(_SETTINGS)
+    folder = tmp_path_factory.mktemp("home-assistant")
+    environment = clean_environment({**_SETTINGS, "DOMOGATE_METRICS_PORT": str(free_port())})
     estate = read_yaml(demo_text())
     import_estate(estate, folder, folder / "data", environment)
     users = [{**user, "id_token": "-", "access_token": "-"} for user in estate["users"] if "password" in user]

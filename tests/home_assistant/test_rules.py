@@ -1,6 +1,7 @@
 """The rules of hassfest, the checker of Home Assistant, that need only the files of the integration.
 
-hassfest is not in the package of Home Assistant, so the rules for the manifest and the texts are written here again.
+hassfest is not in the package of Home Assistant and not in a package index, so the rules for the manifest and the texts are
+written here again.
 """
 
 import ast
@@ -63,7 +64,7 @@ class TestManifest:
         assert MANIFEST["domain"] == FOLDER.name
         assert MANIFEST["iot_class"] in IOT_CLASSES
         assert MANIFEST["integration_type"] == "hub"
-        assert MANIFEST["documentation"].startswith("https://")
+        assert MANIFEST["documentation"] == "https://your-gateway.example/docs/home-assistant.html"
         assert (FOLDER / "config_flow.py").exists() is MANIFEST["config_flow"]
         assert (FOLDER / "application_credentials.py").exists() is ("application_credentials" in MANIFEST["dependencies"])
 

@@ -8,6 +8,7 @@ from home_assistant.conftest import ANNA, BRUNO, ELENA, Setup
 
 pytestmark = pytest.mark.slow
 
+UNIT = "405b0001-0501-4000-8000-000000000101"
 NAMES = {ANNA: "Anna Bianchi", BRUNO: "Bruno Conti", ELENA: "Elena Ferri"}
 
 
@@ -47,8 +48,19 @@ class TestAnotherPerson:
 
     def test_emergency_lighting_is_shown_and_removing_the_entry_ends_the_access(self, setup: Setup) -> None:
         entry = add(setup, ELENA)
-        unit = find_entity(setup, entry, "binary_sensor", "Exit sign on the stairs Problem")
-        assert setup.home.state(unit)["state"] == "off"
+        unit = find_entity(setup, entry, "binary_sensor", "Exit sign west 1 Problem")
+        charge = find_entity(setup, entry, "sensor", "Exit sign west 1 Battery")
+        alert = find_entity(setup, entry, "binary_sensor", "Controller west wing Alert")
+        assert [setup.home.state(entity)["state"] for entity in (unit, alert)] == ["off", "off"]
+        shown = setup.home.state(charge)
+        assert (shown["state"], shown["attributes"]["unit_of_measurement"]) == ("100", "%")
+        # Two units of this controller make an alert, and one unit has a failure already.
+        setup.gateway.domogate("fault", "inject", UNIT, "failure", "--value", "BLOCK.FAULTY_BATTERY")
+        assert setup.home.wait_for(unit, "on")["attributes"]["failures"] == ["BLOCK.FAULTY_BATTERY"]
+        setup.home.wait_for(alert, "on")
+        setup.gateway.domogate("fault", "clear", UNIT)
+        setup.home.wait_for(unit, "off")
+        setup.home.wait_for(alert, "off")
         browser = setup.visit(ELENA)
         assert "Home Assistant" in browser.open_account()
         setup.home.remove_entry(entry["entry_id"])
