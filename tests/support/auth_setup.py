@@ -12,11 +12,11 @@ from unittest.mock import patch
 import httpx
 import msgspec
 import pyotp
-from starlette.applications import Starlette
 
 from domogate import auth
 from domogate.auth.pages import Pages
 from domogate.auth.pages.rendering import Renderer
+from domogate.auth.surface import AuthApp
 from domogate.common.secrets import hash_secret
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import Id, new_id
@@ -115,7 +115,7 @@ class AuthSetup:
         for user in (ANNA, BRUNO):
             await self.change(user, password_hash=await self.env.hasher.hash_password(PASSWORD))
 
-    def app(self) -> Starlette:
+    def app(self) -> AuthApp:
         issuer = f"{self.base_url}/auth"
         verifier = TokenVerifier(self.keyring, self.store, self.clock, issuer, self.base_url)
         identities = IdentityCache(self.store)
@@ -221,7 +221,7 @@ async def open_auth_setup(
 class PageBrowser:
     """A browser without a screen: keeps cookies and submits the forms of the page."""
 
-    def __init__(self, app: Starlette, base_url: str, **headers: str) -> None:
+    def __init__(self, app: AuthApp, base_url: str, **headers: str) -> None:
         transport = httpx.ASGITransport(app, client=(ADDRESS, 4711))
         self.http = httpx.AsyncClient(transport=transport, base_url=base_url, headers=headers)
         self.answer: httpx.Response = httpx.Response(0)

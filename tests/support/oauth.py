@@ -10,13 +10,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import httpx
 import jwt as pyjwt
 import msgspec
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from domogate import auth
 from domogate.auth.pages import COOKIE
+from domogate.auth.surface import AuthApp
 from domogate.common.secrets import hash_secret
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import new_id
@@ -158,7 +158,7 @@ class Provider:
             await self.store.save_user(known)
         return known
 
-    def app(self) -> Starlette:
+    def app(self) -> AuthApp:
         return auth.build(
             signer=self.signer,
             authorization=self.authorization,

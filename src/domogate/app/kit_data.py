@@ -29,6 +29,7 @@ KIT_CLIENT = "test-kit"
 KIT_KEY = "test-kit-subscription-key"
 _KIT_EMAIL = "test-kit@example.com"
 _CENTURY = 100 * 366 * 86_400.0
+_FILES = (sqlite_file(Settings()).name, KEY_FILE)
 _KIT_USER = derived_id("test kit", _KIT_EMAIL)
 
 Prepare = Callable[[Tools], Awaitable[None]]
@@ -97,7 +98,7 @@ class KitData:
 def _copy(source: Path, target: Path) -> None:
     """Copy the database and its secret key. The store was closed, so the database is one file."""
     target.mkdir(mode=0o700)
-    for name in (sqlite_file(Settings()).name, KEY_FILE):
+    for name in _FILES:
         shutil.copyfile(source / name, target / name)
         (target / name).chmod(0o600)
 

@@ -1,12 +1,13 @@
 """The ASGI app of everything under /auth. It receives complete paths, for example /auth/jwks."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from functools import cached_property
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from domogate.auth.answers import HANDLERS, answer_errors, answer_http, public_json, serve
 from domogate.auth.authorize import AuthorizeEndpoint
@@ -24,11 +25,32 @@ from domogate.services.people import Sessions
 PREFIX = "/auth"
 
 
-class AuthApp(Starlette):
-    """The app of everything under /auth."""
+AnswerToken = Callable[[http_messages.Request], Coroutine[Any, Any, http_messages.Answer]]
 
-    answer_token: Callable[[http_messages.Request], Coroutine[Any, Any, http_messages.Answer]]
-    """Answers a direct request for tokens, in the same way as the app."""
+
+class AuthApp:
+    """The app of everything under /auth.
+
+    Its routes are made at the first request: making them takes long, and would delay the start.
+    """
+
+    def __init__(self, answer_token: AnswerToken, make: Callable[[], Starlette]) -> None:
+        self.answer_token = answer_token
+        """Answers a direct request for tokens, in the same way as the app."""
+        self._make = make
+
+    @cached_property
+    def _routed(self) -> Starlette:
+        app = self._make()
+        app.router.redirect_slashes = False
+        return app
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        return self._routed.routes
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._routed(scope, receive, send)
 
 
 def build(
@@ -63,22 +85,23 @@ def build(
     tokens = TokenEndpoints(authorization, max_body=max_body)
     logout = LogoutEndpoint(authorization=authorization, sessions=sessions, pages=pages, issuer=issuer, max_body=max_body)
     answer_token = answer_errors(tokens.token)
-    app = AuthApp(
-        routes=[
-            # The most frequent requests come first. Some clients add a slash at the end.
-            Route(f"{PREFIX}/token", serve(answer_token), methods=["POST"]),
-            Route(f"{PREFIX}/token/", serve(answer_token), methods=["POST"]),
-            Route(f"{PREFIX}/jwks", serve_jwks, methods=["GET"]),
-            *discovery.routes(PREFIX),
-            route_by_method(f"{PREFIX}/authorize", get=authorize.get, post=authorize.post),
-            Route(f"{PREFIX}/userinfo", serve(tokens.userinfo), methods=["GET", "POST"]),
-            Route(f"{PREFIX}/revoke", serve(tokens.revoke), methods=["POST"]),
-            Route(f"{PREFIX}/introspect", serve(tokens.introspect), methods=["POST"]),
-            route_by_method(f"{PREFIX}/logout", get=logout.get, post=logout.post),
-            *pages.routes(),
-        ],
-        exception_handlers={**HANDLERS, 404: answer_missing},
-    )
-    app.router.redirect_slashes = False
-    app.answer_token = answer_token
-    return app
+
+    def make() -> Starlette:
+        return Starlette(
+            routes=[
+                # The most frequent requests come first. Some clients add a slash at the end.
+                Route(f"{PREFIX}/token", serve(answer_token), methods=["POST"]),
+                Route(f"{PREFIX}/token/", serve(answer_token), methods=["POST"]),
+                Route(f"{PREFIX}/jwks", serve_jwks, methods=["GET"]),
+                *discovery.routes(PREFIX),
+                route_by_method(f"{PREFIX}/authorize", get=authorize.get, post=authorize.post),
+                Route(f"{PREFIX}/userinfo", serve(tokens.userinfo), methods=["GET", "POST"]),
+                Route(f"{PREFIX}/revoke", serve(tokens.revoke), methods=["POST"]),
+                Route(f"{PREFIX}/introspect", serve(tokens.introspect), methods=["POST"]),
+                route_by_method(f"{PREFIX}/logout", get=logout.get, post=logout.post),
+                *pages.routes(),
+            ],
+            exception_handlers={**HANDLERS, 404: answer_missing},
+        )
+
+    return AuthApp(answer_token, make)

@@ -1,6 +1,7 @@
 """The ASGI app of the pages: the shell for every page, and the files that it loads."""
 
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
@@ -37,13 +38,30 @@ class PagesApp:
 
     def __init__(self, build: Build | None, identity: Identity, otherwise: ASGIApp, is_new: IsNew | None = None) -> None:
         """If `build` is None, every page says how to build the pages. `is_new` says whether the gateway has no operator yet."""
-        self._shells = {} if build is None else {path: make_shell(build, identity, path) for path in PAGE_PATHS}
-        self._door_of_new = None if build is None else make_shell(build, identity, "", is_new=True)
+        self._build = build
+        self._identity = identity
         self._is_new = is_new
-        self._not_built = make_not_built(identity)
         self._assets = {} if build is None else build.files
-        self._files = make_identity_files(identity)
         self._otherwise = otherwise
+
+    # The files are made at the first request: compressing them would delay the start.
+
+    @cached_property
+    def _shells(self) -> dict[str, File]:
+        build = self._build
+        return {} if build is None else {path: make_shell(build, self._identity, path) for path in PAGE_PATHS}
+
+    @cached_property
+    def _door_of_new(self) -> File | None:
+        return None if self._build is None else make_shell(self._build, self._identity, "", is_new=True)
+
+    @cached_property
+    def _not_built(self) -> bytes:
+        return make_not_built(self._identity)
+
+    @cached_property
+    def _files(self) -> dict[str, File]:
+        return make_identity_files(self._identity)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         scope[_OPERATION] = "pages"

@@ -122,7 +122,7 @@ class SqlSubject:
         """
         if self._writer is not None:
             raise RuntimeError("the store is already started")
-        readers = self._readers = Readers(READERS)
+        readers = self._readers = Readers(1 if self._temporary else READERS)
         self._loop = asyncio.get_running_loop()
         try:
             await readers.run(self._open, inf)

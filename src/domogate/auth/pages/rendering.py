@@ -64,12 +64,18 @@ def open_templates() -> "jinja2.Environment":
     return environment
 
 
+@cache
+def _read_files() -> tuple[bytes, bytes]:
+    """Return the style sheet and the script."""
+    style = (_FOLDER / "shared.css").read_bytes() + (_FOLDER / "style.css").read_bytes()
+    return style, (_FOLDER / "passkeys.js").read_bytes()
+
+
 class Renderer:
     """Renders all templates and serves the style sheet and the script."""
 
     def __init__(self) -> None:
-        self._style = (_FOLDER / "shared.css").read_bytes() + (_FOLDER / "style.css").read_bytes()
-        self._script = (_FOLDER / "passkeys.js").read_bytes()
+        self._style, self._script = _read_files()
         self._style_url = _versioned(STYLE_PATH, self._style)
         self._script_url = _versioned(SCRIPT_PATH, self._script)
 
