@@ -170,7 +170,7 @@ async def _stop(gateway: _Stoppable, seconds: float) -> None:
 
 
 def _allow_connections(most: int) -> None:
-    """Raises BadSettings if the process may not open enough files for the connections."""
+    """Let the process open enough files for `most` connections. Raises BadSettings if the system does not allow it."""
     allowed = count_allowed_connections(most)
     if allowed < most:
         problem = (

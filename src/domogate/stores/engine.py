@@ -212,7 +212,7 @@ class Database(ABC):
         return self._upserts.setdefault(table, upserting)
 
     def bulk(self, statement: UpdateBase) -> DirectStatement:
-        """Return the statement for many rows. It is cached permanently, so pass only module constants."""
+        """Return a form of the statement that writes many rows quickly. It is cached permanently, so pass only constants."""
         bulk = self._bulks.get(statement)
         if bulk is None:
             bulk = self._bulks[statement] = DirectStatement(statement)

@@ -161,7 +161,7 @@ class Passkeys:
         )
 
     async def _read(self, answer: str, form_token: str) -> tuple[UnverifiedAnswer, ReadChallenge] | LoginFailed | LoginExpired:
-        """Read the answer without using the store, because strangers can send anything."""
+        """Read the answer of the authenticator. An answer that cannot be read causes no work in the store."""
         try:
             unverified = await self._verifier.read_answer(answer)
         except PasskeyRefused:

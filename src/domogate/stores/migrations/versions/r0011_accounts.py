@@ -44,7 +44,7 @@ def _renew_keys_of_emails() -> None:
 
 
 def _renew_users(connection: sa.Connection) -> None:
-    """Compute the e-mail keys of all users again.
+    """Compute `email_key` of all users again: the form of the address by which a user is found.
 
     Two users can have one address in two spellings, because an accent can be composed (é) or separate (e with an accent). An
     active user keeps the address. If both users or neither of them are active, the user with the composed spelling keeps it.
