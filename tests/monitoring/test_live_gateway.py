@@ -1,6 +1,6 @@
 """The metrics of running gateways: valid for promtool, and complete for the dashboards and the alert rules.
 
-One gateway is a member of a cluster and has had requests. The other gateway uses TLS.
+One gateway is a member of a cluster and has had requests. The other gateway uses TLS, and makes backups.
 """
 
 import json
@@ -71,6 +71,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         "DOMOGATE_TLS_CERTIFICATE": str(tls.certificate),
         "DOMOGATE_TLS_KEY": str(tls.key),
         "DOMOGATE_METRICS_PORT": str(tls_port),
+        "DOMOGATE_BACKUP_EVERY": "86400",
     }
     of_member = {"DOMOGATE_METRICS_PORT": str(member_port), "DOMOGATE_MQTT_BROKERS": _MQTT}
     with ExitStack() as stack:

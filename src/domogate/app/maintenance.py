@@ -1,6 +1,5 @@
 """The regular work of a gateway: ending faults, pruning, samples for operators, backups."""
 
-from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -53,13 +52,13 @@ class Maintenance:
 def register_backup_metrics(metrics: Metrics, backups: RegularBackups) -> None:
     metrics.gauge(
         "domogate_last_backup_timestamp_seconds",
-        "Time of the newest backup on a schedule, as seconds since 1970. Only with backup_every.",
-        lambda: nan if backups.newest is None else backups.newest.at,
+        "Time of the newest backup on a schedule, as seconds since 1970; 0 if there is none. Only with backup_every.",
+        lambda: 0 if backups.newest is None else backups.newest.at,
     )
     metrics.gauge(
         "domogate_last_backup_bytes",
-        "Size of the newest backup on a schedule. Only with backup_every.",
-        lambda: nan if backups.newest is None else backups.newest.size,
+        "Size of the newest backup on a schedule; 0 if there is none. Only with backup_every.",
+        lambda: 0 if backups.newest is None else backups.newest.size,
     )
 
 
