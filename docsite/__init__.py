@@ -1,1 +1,1 @@
-"""Builds the documentation site from `docs/` (Decision 0136). Only the development environment has the packages for it."""
+"""Builds the documentation site from `docs/` (Decision 0134). Only the development environment has the packages for it."""

@@ -1,4 +1,4 @@
-"""The documentation at `/docs`: the site that `./dev site` builds from `docs/` (Decision 0136)."""
+"""The documentation at `/docs`: the site that `./dev site` builds from `docs/` (Decision 0134)."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Makes backups regularly, and removes old ones after a new one is complete (Decision 0134)."""
+"""Makes backups regularly, and removes old ones after a new one is complete (Decision 0132)."""
 
 import asyncio
 from collections.abc import Sequence

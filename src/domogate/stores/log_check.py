@@ -2,7 +2,7 @@
 
 After a power failure, the end of a log is often incomplete, and this loses nothing: no caller got an answer for this
 transaction. But each commit is on disk before the next transaction begins. So if two commits follow the frame at which SQLite
-stops, the log was damaged later, and answered writes would be lost (Decision 0135).
+stops, the log was damaged later, and answered writes would be lost (Decision 0133).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Explains why SQLite cannot write: the disk is full, read-only or broken (Decision 0135)."""
+"""Explains why SQLite cannot write: the disk is full, read-only or broken (Decision 0133)."""
 
 import sqlite3
 from pathlib import Path
