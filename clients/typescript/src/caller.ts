@@ -3,8 +3,9 @@
 import { baseUrlOf } from "./base_url.js";
 import { ETagCache } from "./cache.js";
 import { DeadlineExceeded, DomogateError, NoAnswer, UnexpectedAnswer } from "./errors.js";
+import { Effect } from "./effect.js";
 import { type Exchange, exchange } from "./exchange.js";
-import { aborted, type Answer, type Fetch, Lost, untilDeadline } from "./http.js";
+import { aborted, type Answer, type Fetch, Lost, send, untilDeadline } from "./http.js";
 import { type Operation, urlOf } from "./operation.js";
 import { refusalOf } from "./refusals.js";
 import { randomKey, RETRIES, type Retries } from "./retries.js";
@@ -93,20 +94,26 @@ export class Caller {
     const headers = this.headersFor(operation);
     if (operation.repeatable) headers.set("idempotency-key", sent.idempotencyKey ?? randomKey());
     const isRead = operation.method === "GET";
+    const url = this.baseUrl + urlOf(operation, path, sent.query);
+    const limits = { ends, maxBytes: this.#maxAnswer, signal: sent.signal };
+    const effect = new Effect(operation);
     let used: Tokens | undefined;
     let refused: Tokens | undefined;
     const asked: Exchange = {
-      fetch: this.fetch,
-      url: this.baseUrl + urlOf(operation, path, sent.query),
+      url,
       method: operation.method,
       headers,
       body: sent.body,
-      limits: { ends, maxBytes: this.#maxAnswer, signal: sent.signal },
+      limits,
       retries: this.#retries,
       mayRepeat: isRead || operation.repeatable === true,
       cache: operation.etag && this.#cache,
+      send: (request) => {
+        if (performance.now() >= ends) throw tooLate(operation);
+        return effect.watch(send(this.fetch, url, request, limits));
+      },
       authorize: async () => {
-        used = await this.#authorize(operation, headers, sent, ends, refused);
+        used = await effect.authorize(this.#authorize(operation, headers, sent, ends, refused));
       },
       renew: async () => {
         refused = used;
@@ -114,7 +121,7 @@ export class Caller {
       },
     };
     return exchange(asked, (answer) => readAnswer(operation, answer) as T).catch((error: unknown) => {
-      throw error instanceof Lost ? noAnswer(operation, error, error.isSent && !isRead) : error;
+      throw effect.mark(error instanceof Lost ? noAnswer(operation, error) : error);
     });
   }
 
@@ -164,12 +171,10 @@ export class Caller {
       setSecret(headers, "authorization", `Bearer ${sent.token}`);
       return undefined;
     }
-    const name = operation.name;
     return untilDeadline(ends, sent.signal, (signal) =>
       Promise.race([this.authorize(operation, headers, refused), aborted(signal)]),
     ).catch((error: unknown) => {
-      if (!(error instanceof Lost)) throw error;
-      throw new DeadlineExceeded(`${name}: the deadline passed before the request was sent`, false);
+      throw error instanceof Lost ? tooLate(operation) : error;
     });
   }
 
@@ -201,9 +206,13 @@ function parse(operation: Operation, text: string): unknown {
   throw new UnexpectedAnswer(`${operation.name}: the answer has another form than expected`);
 }
 
-function noAnswer(operation: Operation, lost: Lost, mayBeDone: boolean): NoAnswer {
-  if (lost.isLate) return new DeadlineExceeded(`${operation.name}: no answer before the deadline`, mayBeDone);
-  return new NoAnswer(`${operation.name}: ${lost.message}`, mayBeDone);
+function noAnswer(operation: Operation, lost: Lost): NoAnswer {
+  if (lost.isLate) return new DeadlineExceeded(`${operation.name}: no answer before the deadline`);
+  return new NoAnswer(`${operation.name}: ${lost.message}`);
+}
+
+function tooLate(operation: Operation): DeadlineExceeded {
+  return new DeadlineExceeded(`${operation.name}: the deadline passed before the request was sent`);
 }
 
 /** Set a header with a secret. The error of `Headers` for a wrong value would show the secret. */

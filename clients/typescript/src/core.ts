@@ -3,7 +3,7 @@
 export { ETagCache } from "./cache.js";
 export { DomogateError, type Refusal } from "./errors.js";
 export { type Exchange, exchange } from "./exchange.js";
-export { type Answer, type Fetch, type Limits, Lost } from "./http.js";
+export { type Answer, type Fetch, type Limits, Lost, send } from "./http.js";
 export { base64Url, randomText } from "./login.js";
 export { withQuery } from "./operation.js";
 export { readRefusal } from "./problems.js";

@@ -2,18 +2,19 @@
 
 /** The base class of all errors of this package. No error contains a token, a key or a secret. */
 export class DomogateError extends Error {
+  /** Whether the gateway may have executed the command, in any attempt. It is false for requests that only read. */
+  mayBeDone = false;
+
   override get name(): string {
     return this.constructor.name;
   }
 }
 
-/** No complete answer came. `mayBeDone`: the gateway may have received the request and executed it. */
+/** No complete answer came. */
 export class NoAnswer extends DomogateError {
-  constructor(
-    message: string,
-    readonly mayBeDone: boolean,
-  ) {
+  constructor(message: string, mayBeDone = false) {
     super(message);
+    this.mayBeDone = mayBeDone;
   }
 }
 
@@ -118,3 +119,6 @@ export class DeviceFailed extends Refused {}
 
 /** The gateway or a server behind it failed. */
 export class GatewayFailed extends Refused {}
+
+/** The gateway cannot answer now (503). `retryAfter` is the time to wait, if the answer has it. */
+export class Unavailable extends GatewayFailed {}

@@ -1,12 +1,11 @@
 /** One request with its attempts: token, deadline, retries, ETag. `Caller` and the pages of the gateway use it. */
 
 import type { ETagCache } from "./cache.js";
-import { type Answer, type Fetch, type Limits, Lost, send } from "./http.js";
+import { type Answer, type Limits, Lost } from "./http.js";
 import { pause, pauseAfter, retryAfterOf, type Retries } from "./retries.js";
 
 /** A request, and the rules for its attempts. */
 export interface Exchange {
-  readonly fetch: Fetch;
   readonly url: string;
   readonly method: string;
   readonly headers: Headers;
@@ -18,6 +17,8 @@ export interface Exchange {
   readonly mayRepeat: boolean;
   /** Answers with an ETag are kept here. */
   readonly cache?: ETagCache | undefined;
+  /** Make one attempt. Throws `Lost`. */
+  send(request: RequestInit): Promise<Answer>;
   /** Put a token into the headers. It runs before each attempt. A `Lost` counts as an attempt without an answer. */
   authorize(): Promise<unknown>;
   /** The gateway refused the token. Returns whether the next `authorize` can use another token. */
@@ -26,7 +27,7 @@ export interface Exchange {
 
 /** Send a request until it has an answer, as often as the rules allow, and read the answer. Throws `Lost`. */
 export async function exchange<T>(asked: Exchange, read: (answer: Answer) => T): Promise<T> {
-  const { fetch, url, method, headers, limits, retries, mayRepeat, cache } = asked;
+  const { url, method, headers, limits, retries, mayRepeat, cache } = asked;
   const request: RequestInit = { method, headers };
   if (asked.body !== undefined) {
     headers.set("content-type", "application/json");
@@ -37,7 +38,7 @@ export async function exchange<T>(asked: Exchange, read: (answer: Answer) => T):
   let isRenewed = false;
   for (let attempt = 1; ; attempt++) {
     let wait: number | undefined;
-    const answer = await asked.authorize().then(() => send(fetch, url, request, limits)).catch(takeLost);
+    const answer = await asked.authorize().then(() => asked.send(request)).catch(takeLost);
     if (answer instanceof Lost) {
       if (mayRepeat || !answer.isSent) wait = pauseAfter(retries, attempt, undefined);
     } else if (!isRenewed && isExpiredToken(answer) && (await asked.renew())) {

@@ -1,6 +1,6 @@
 /** Finds the error class for an answer with an error status. */
 
-import { Conflict, Forbidden, GatewayFailed, InvalidRequest, NotFound, Refused, TooManyRequests } from "./errors.js";
+import { Conflict, Forbidden, GatewayFailed, InvalidRequest, NotFound, Refused, TooManyRequests, Unavailable } from "./errors.js";
 import * as faults from "./faults.js";
 import type { Answer } from "./http.js";
 import { readRefusal } from "./problems.js";
@@ -19,6 +19,7 @@ const BY_STATUS: Readonly<Record<number, RefusedClass>> = {
   442: faults.ValueOutOfRange,
   469: faults.PasswordToRenew,
   470: faults.TermsToAccept,
+  503: Unavailable,
 };
 /** A map, because the reason is a text of the answer, and every object has names such as `constructor`. */
 const BY_REASON = new Map<string, RefusedClass>([
@@ -35,9 +36,15 @@ const BY_REASON = new Map<string, RefusedClass>([
 export function refusalOf(answer: Answer, operation: string): Refused {
   const { status, headers } = answer;
   const { code, ...refusal } = readRefusal(answer, operation);
+  const known = status === 503 && code === faults.Internal.code ? undefined : faults.BY_CODE[code];
   const kind =
-    faults.BY_CODE[code] ?? BY_REASON.get(refusal.reason) ?? classOf(status, headers.get("www-authenticate") ?? "");
+    known ?? BY_REASON.get(refusal.reason) ?? classOf(status, headers.get("www-authenticate") ?? "");
   return new kind({ ...refusal, text: refusal.text || `the gateway answered with the status ${status}` });
+}
+
+/** Whether the gateway may have executed a request that it answered with this refusal. */
+export function isUncertain(refusal: Refused): boolean {
+  return refusal instanceof GatewayFailed || refusal instanceof faults.DeviceTimeout;
 }
 
 function classOf(status: number, challenge: string): RefusedClass {

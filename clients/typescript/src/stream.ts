@@ -1,13 +1,13 @@
 /** Event streams that continue after a lost connection, without losing an event. */
 
 import type { Caller } from "./caller.js";
-import { DomogateError, NoAnswer, Refused, StreamEnded } from "./errors.js";
+import { DeadlineExceeded, DomogateError, NoAnswer, Refused, StreamEnded } from "./errors.js";
 import { readEvent, readItem, type StreamItem } from "./events.js";
 import { TokenRefused } from "./faults.js";
 import { aborted, PRIVATE, refuseRedirect } from "./http.js";
 import type { Operation } from "./operation.js";
 import { refusalOf } from "./refusals.js";
-import { growingPause, pause } from "./retries.js";
+import { growingPause, LONGEST_TIMER, pause } from "./retries.js";
 import { EventParser, type Message } from "./sse.js";
 import type { Tokens } from "./tokens.js";
 
@@ -25,6 +25,8 @@ const TRY_AGAIN = new Set([429, 502, 503, 504]);
 export interface StreamOptions {
   /** The id of the last event that the application has. The stream continues after it. */
   readonly cursor?: string;
+  /** The milliseconds after which the loop throws `DeadlineExceeded`. Default: the stream has no end. */
+  readonly deadline?: number;
   /** Ends the stream. */
   readonly signal?: AbortSignal;
 }
@@ -35,6 +37,7 @@ export class EventStream implements AsyncIterable<StreamItem> {
   readonly #operation: Operation;
   readonly #url: string;
   readonly #closed = new AbortController();
+  readonly #deadline: number;
   #cursor: string | undefined;
   #retry = 2_000;
   #failures = 0;
@@ -47,6 +50,7 @@ export class EventStream implements AsyncIterable<StreamItem> {
     this.#operation = operation;
     this.#url = url;
     this.#cursor = options.cursor;
+    this.#deadline = options.deadline ?? Infinity;
     if (options.signal?.aborted) this.close();
     options.signal?.addEventListener("abort", () => this.close(), { once: true, signal: this.#closed.signal });
   }
@@ -62,16 +66,21 @@ export class EventStream implements AsyncIterable<StreamItem> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamItem, void, undefined> {
+    const { signal } = this.#closed;
+    const late = new DeadlineExceeded(`${this.#operation.name}: the deadline of ${this.#deadline} ms for listening passed`);
+    const timer = this.#deadline > LONGEST_TIMER ? undefined : setTimeout(() => this.#closed.abort(late), this.#deadline);
     try {
-      while (!this.#closed.signal.aborted) {
+      while (!signal.aborted) {
         const wait = yield* this.#connect();
-        await pause(wait, this.#closed.signal);
+        await pause(wait, signal);
       }
     } catch (error) {
-      if (!this.#closed.signal.aborted) throw error;
+      if (!signal.aborted) throw error;
     } finally {
+      clearTimeout(timer);
       this.close();
     }
+    if (signal.reason === late) throw late;
   }
 
   /** Read one connection to its end. Returns the pause before the next connection. */
@@ -131,7 +140,7 @@ export class EventStream implements AsyncIterable<StreamItem> {
     this.#lostAt ??= now;
     const lostFor = now - this.#lostAt;
     if (lostFor + least > this.#caller.reconnectFor) {
-      throw new NoAnswer(`${this.#operation.name}: no stream for ${Math.round(lostFor / 1000)} s: ${problem}`, false);
+      throw new NoAnswer(`${this.#operation.name}: no stream for ${Math.round(lostFor / 1000)} s: ${problem}`);
     }
     const longest = Math.max(this.#retry, LONGEST_PAUSE);
     return Math.min(LONGEST_WANTED, Math.max(least, growingPause(this.#retry, longest, this.#failures++)));

@@ -163,7 +163,7 @@ export class Session {
         problem = error.message;
       }
     }
-    throw new NoAnswer(`the token endpoint did not answer: ${problem}`, true);
+    throw new NoAnswer(`the token endpoint did not answer: ${problem}`, !isRefresh);
   }
 
   async #save(tokens: Tokens): Promise<void> {

@@ -7,6 +7,15 @@ export const MODULE = "ca5a0001-0001-4000-8000-000000000001";
 export const TOKENS = { accessToken: "secret-access-token", idToken: "secret-id-token" };
 export const QUICK = { firstPause: 1, longestPause: 1 };
 
+const BEGINNINGS = { headers: "x-slow: ", body: "content-length: 1000000\r\n\r\n" };
+
+/** Never ends an answer, and sends a byte now and then in this part of it, until the client leaves. */
+function drip(socket, part) {
+  socket.write(`HTTP/1.1 200 OK\r\n${BEGINNINGS[part]}`);
+  const timer = setInterval(() => socket.write("x"), 20);
+  socket.on("error", () => undefined).on("close", () => clearInterval(timer));
+}
+
 /** Gives the steps in their order; the last step is repeated. A step may be a function of the request. */
 export async function scripted(test, ...steps) {
   const got = [];
@@ -17,6 +26,7 @@ export async function scripted(test, ...steps) {
     const next = steps.length > 1 ? steps.shift() : steps[0];
     const step = typeof next === "function" ? next(request) : next;
     if (step.drop) return request.socket.destroy();
+    if (step.drip) return drip(request.socket, step.drip);
     response.writeHead(step.status ?? 200, step.headers ?? {});
     if (step.silent) return response.write(step.body ?? "");
     if (step.cut) {

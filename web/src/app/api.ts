@@ -1,6 +1,6 @@
 /** Calls to the gateway's own APIs, with the person's token. */
 
-import { type Answer, DomogateError, ETagCache, type Exchange, exchange, Lost, readRefusal, type Refusal, RETRIES, withQuery } from "@domogate/client/core";
+import { type Answer, DomogateError, ETagCache, type Exchange, exchange, Lost, readRefusal, type Refusal, RETRIES, send, withQuery } from "@domogate/client/core";
 import { hasText, language, t } from "./i18n";
 import { lose, reachable } from "./reachable";
 import { accessToken, checkOperator, renew } from "./session";
@@ -84,17 +84,19 @@ export interface Options {
 export async function request(method: string, path: string, options: Options = {}): Promise<Answer> {
   const { body, query, signal, timeout = TIMEOUT } = options;
   const headers = new Headers(options.headers);
+  const url = withQuery(path, query);
+  const limits = { ends: performance.now() + timeout, maxBytes: Infinity, signal };
   const asked: Exchange = {
-    // A proxy before the gateway may need its cookies.
-    fetch: (url, init) => fetch(url, { ...init, credentials: "same-origin" }),
-    url: withQuery(path, query),
+    url,
     method,
     headers,
     body,
-    limits: { ends: performance.now() + timeout, maxBytes: Infinity, signal },
+    limits,
     retries: RULES,
     mayRepeat: method === "GET" || headers.has("idempotency-key"),
     cache,
+    // A proxy before the gateway may need its cookies.
+    send: (init) => send(fetch, url, { ...init, credentials: "same-origin" }, limits),
     authorize: async () => headers.set("authorization", `Bearer ${await accessToken().catch(isLost)}`),
     renew: () => renew().then(() => true, isLost),
   };
