@@ -20,7 +20,8 @@ async def print_openapi(
     name: Annotated[
         str | None,
         argument(
-            "NAME", "First segment of a family's paths, for example homeauto; or home, management, events, webhooks or tickets."
+            "NAME",
+            "First segment of a family's paths, such as homeauto; or home, events, webhooks, tickets, developer, management.",
         ),
     ] = None,
     everything: Annotated[Path | None, option("DIR", "Write all documents into this folder.", "--all")] = None,

@@ -30,6 +30,8 @@ C = TypeVar("C")
 class Credentials(ABC, Generic[C]):
     """Base class of the ways to check the credentials of a request."""
 
+    scope: ClassVar[str] = ""
+    """The scope that every operation needs; empty if there is no such scope."""
     schemes: Mapping[str, Any] = {}
     """The OpenAPI security schemes. A request needs all of them."""
     errors: Mapping[int, str] = {}
@@ -89,6 +91,7 @@ async def verify_access_token(verifier: Verifier, request: Request, scope: str, 
 class OperatorToken(Credentials[Operator]):
     """Checks an access token with the management scope. Its user must be an operator at the time of the request."""
 
+    scope = MANAGE_SCOPE
     schemes = _token_scheme(f"An access token with the scope {MANAGE_SCOPE}")
     errors = {
         401: f"The access token is missing or not valid; it needs the scope {MANAGE_SCOPE}",
@@ -138,7 +141,6 @@ class PersonToken(Credentials[Principal]):
     No subscription key is needed, so the requests of each person are limited.
     """
 
-    scope: ClassVar[str]
     api: ClassVar[str]
     """The name of the API, as it is written at the beginning of a sentence."""
     any_standing: ClassVar[frozenset[str]] = frozenset()

@@ -1,0 +1,34 @@
+"""`./dev reference`: write the generated pages again. With `--check`, only say which pages differ."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from docsite.building import ROOT
+from docsite.reference.api import write_api_page
+from docsite.reference.cli import write_cli_page
+
+PAGES: dict[Path, Callable[[], str]] = {
+    Path("docs/api.md"): write_api_page,
+    Path("docs/cli-reference.md"): write_cli_page,
+}
+
+
+def main(arguments: list[str], root: Path = ROOT) -> int:
+    """Write or check the pages below `root`. Return 1 if a checked page differs from the code."""
+    parser = argparse.ArgumentParser(prog="./dev reference", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say which pages differ")
+    only_check = parser.parse_args(arguments).check
+    texts = {root / path: write() for path, write in PAGES.items()}
+    changed = [path for path, text in texts.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    for path in changed:
+        if only_check:
+            sys.stdout.write(f"{path.relative_to(root)} differs; run ./dev reference\n")
+        else:
+            path.write_text(texts[path], encoding="utf-8")
+    return 1 if only_check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
