@@ -109,6 +109,29 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
         assert await walk.find_problems_everywhere("console-overview") == []
 
 
+WARNINGS = {
+    "en": ("for example because the disk is full", "The last backup on a schedule failed."),
+    "de": ("zum Beispiel weil die Festplatte voll ist", "Die letzte regelmäßige Sicherung ist fehlgeschlagen."),
+    "fr": ("par exemple parce que le disque est plein", "La dernière sauvegarde régulière a échoué."),
+    "it": ("per esempio perché il disco è pieno", "L’ultimo backup regolare non è riuscito."),
+}
+
+
+@pytest.mark.parametrize("language", WARNINGS)
+async def test_a_full_disk_and_a_failed_backup_are_shown(chromium: Browser, demo: Gateway, language: str) -> None:
+    async def answer(route: Route) -> None:
+        overview = await (await route.fetch()).json()
+        overview["problems"] = [{"kind": kind, "detail": "x", "name": None, "count": None} for kind in ("writes", "backup")]
+        await route.fulfill(json=overview)
+
+    async with visit(chromium, demo, who=LUCIA, locale=language) as walk:
+        await walk.page.route(re.compile("/manage/v1/overview"), answer)
+        await walk.open("/console")
+        for words in WARNINGS[language]:
+            notice = walk.page.locator(".notice").filter(has_text=words)
+            await expect(notice.get_by_role("link")).to_have_attribute("href", "/console/logs?level=error")
+
+
 async def test_each_number_with_a_list_leads_to_it(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=LUCIA) as walk:
         await change_overview(walk)

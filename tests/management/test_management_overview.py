@@ -47,15 +47,21 @@ class TestNow:
     async def test_each_problem_is_listed_with_what_it_concerns(self, api: ManagementApi) -> None:
         absence = Absence(AbsenceReason.SILENT, NOW)
         await api.env.store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=absence)])
-        api.clock_check.problem = "the clock is 400 days ahead"
+        api.warnings = {
+            "writes": "the disk is full",
+            "clock": "the clock is 400 days ahead",
+            "backup": "the last backup failed",
+        }
         api.counters = msgspec.structs.replace(api.counters, requests={"homeauto": requests(2, failed=1)})
         found = await api.ok("GET", "/overview")
         problems = {(problem["kind"], problem["name"]): problem for problem in found["problems"]}
         assert problems.keys() == {
-            ("clock", None), ("driver", "simulator"), ("driver", "mqtt"), ("modules", None), ("server errors", None),
+            ("writes", None), ("clock", None), ("backup", None),
+            ("driver", "simulator"), ("driver", "mqtt"), ("modules", None), ("server errors", None),
         }  # fmt: skip
         assert problems["modules", None]["count"] == 1
-        assert problems["clock", None]["detail"] == "the clock is 400 days ahead"
+        details = [problems[kind, None]["detail"] for kind in api.warnings]
+        assert details == ["the disk is full", "the clock is 400 days ahead", "the last backup failed"]
         assert found["modules"]["absent"] == {"silent": 1}
 
     async def test_a_module_that_is_offline_on_purpose_is_no_problem(self, driven: ManagementApi) -> None:

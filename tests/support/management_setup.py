@@ -27,6 +27,7 @@ from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
 from domogate.services.monitoring.counters import Counters
 from domogate.services.monitoring.monitor import Monitor
+from domogate.services.monitoring.problems import ProblemKind
 from domogate.services.plants.control import Control
 from domogate.services.plants.editing import PlantEditor
 from domogate.services.plants.fault_injection import FaultInjector
@@ -108,6 +109,8 @@ class ManagementApi(TokenApi):
         """The counters of the gateway. A test may replace them."""
         self.cluster: ClusterStatus | None = None
         """What the gateway knows about its cluster. A test may replace it."""
+        self.warnings: dict[ProblemKind, str] = {}
+        """The warnings of the gateway. A test may replace them."""
         self.settings = Settings()
         self.log = RecentLines()
         monitor = Monitor(of.store, of.clock, read_counters=lambda: self.counters, count_streams=lambda: 3)
@@ -117,6 +120,7 @@ class ManagementApi(TokenApi):
             BOUNDS,
             lambda: of.store.is_reachable,
             self.clock_check,
+            lambda: self.warnings,
             lambda: self.cluster,
             lambda: list_settings(self.settings),
             self.log.list,

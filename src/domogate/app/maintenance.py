@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from domogate.app.parts import find_database_file
 from domogate.edge.metrics import Metrics
 from domogate.services.backups import RegularBackups
+from domogate.services.monitoring.problems import ProblemKind
 from domogate.settings import Settings
 from domogate.stores.backup_folder import SqliteBackupFolder
 
@@ -42,11 +43,19 @@ class Maintenance:
         for work in reversed(self._works):
             await work.stop()
 
-    def find_warning(self) -> str | None:
+    def find_warnings(self) -> dict[ProblemKind, str]:
         """Return what an operator must know although the gateway is ready."""
         backup_problem = None if self.backups is None else self.backups.problem
-        problems = (self._store.write_problem, self._clock_check.problem, backup_problem)
-        return " ".join(filter(None, problems)) or None
+        found: dict[ProblemKind, str | None] = {
+            "writes": self._store.write_problem,
+            "clock": self._clock_check.problem,
+            "backup": backup_problem,
+        }
+        return {kind: detail for kind, detail in found.items() if detail}
+
+    def find_warning(self) -> str | None:
+        """Return all warnings as one text."""
+        return " ".join(self.find_warnings().values()) or None
 
 
 def register_backup_metrics(metrics: Metrics, backups: RegularBackups) -> None:

@@ -44,6 +44,7 @@ def build_management_services(gateway: "Gateway") -> management.ManagementServic
             duration_bounds=BOUNDS,
             is_database_reachable=lambda: gateway.store.is_reachable,
             clock_check=gateway.clock_check,
+            find_warnings=gateway.maintenance.find_warnings,
             read_cluster=gateway.placement.read_status,
             list_settings=lambda: list_settings(settings),
             list_log_lines=recent_lines.list,

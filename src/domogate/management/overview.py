@@ -163,7 +163,7 @@ async def get_overview(services: ManagementServices, _call: OperatorCall) -> Ove
     drivers, bounds = services.devices.list_drivers(), status.duration_bounds
     reachable = status.is_database_reachable()
     problems = find_problems(
-        drivers, figures, activity.total, status.clock_check.problem, status.read_cluster(), reachable=reachable
+        drivers, figures, activity.total, status.find_warnings(), status.read_cluster(), reachable=reachable
     )
     return OverviewOut(
         at=to_datetime(services.clock.now()),

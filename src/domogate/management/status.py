@@ -1,6 +1,6 @@
 """The state of the gateway that answers, as the composition root gives it to the management API."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Literal, TypeVar
 
 import msgspec
@@ -9,6 +9,7 @@ from domogate.http_api.paging import Listing
 from domogate.services.clock_check import ClockCheck
 from domogate.services.cluster import ClusterStatus
 from domogate.services.monitoring.monitor import Monitor
+from domogate.services.monitoring.problems import ProblemKind
 from domogate.wire import OutputModel
 
 SettingSource = Literal["default", "file", "environment", "command line", "gateway"]
@@ -52,6 +53,8 @@ class Status(msgspec.Struct, frozen=True):
     """The upper bounds of the buckets of durations, in seconds."""
     is_database_reachable: Callable[[], bool]
     clock_check: ClockCheck
+    find_warnings: Callable[[], Mapping[ProblemKind, str]]
+    """Returns what an operator must know although the gateway is ready."""
     read_cluster: Callable[[], ClusterStatus | None]
     """Returns the status of the cluster, or None if this gateway is not a member of a cluster."""
     list_settings: Callable[[], Sequence[SettingOut]]

@@ -28,7 +28,9 @@ const PLACES: Readonly<Record<ProblemKind, string>> = {
   webhooks: "/console/webhooks?health=failing",
   "dead letters": "/console/webhooks?deadLetters=true",
   database: "/console/logs",
+  writes: "/console/logs?level=error",
   clock: "/console/logs",
+  backup: "/console/logs?level=error",
   "server errors": "/console/logs?level=error",
   cluster: "#gateways",
 };

@@ -22,7 +22,7 @@ export interface Overview {
 
 /** Something that needs attention. `name` is a driver, a connection or a gateway. */
 export interface Problem {
-  readonly kind: "clock" | "cluster" | "connection" | "database" | "dead letters" | "driver" | "modules" | "server errors" | "webhooks";
+  readonly kind: "backup" | "clock" | "cluster" | "connection" | "database" | "dead letters" | "driver" | "modules" | "server errors" | "webhooks" | "writes";
   readonly detail: string;
   readonly name: string | null;
   readonly count: number | null;

@@ -1,6 +1,6 @@
 """Finds the problems that need the attention of an operator."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -16,7 +16,17 @@ _ON_PURPOSE = frozenset({AbsenceReason.INJECTED, AbsenceReason.SIMULATED})
 
 
 ProblemKind = Literal[
-    "database", "clock", "driver", "connection", "modules", "webhooks", "dead letters", "server errors", "cluster"
+    "database",
+    "writes",
+    "clock",
+    "backup",
+    "driver",
+    "connection",
+    "modules",
+    "webhooks",
+    "dead letters",
+    "server errors",
+    "cluster",
 ]
 
 
@@ -36,19 +46,19 @@ def find_problems(
     drivers: Iterable[DriverHealth],
     figures: StoreFigures,
     last_hour: Counters,
-    clock: str | None,
+    warnings: Mapping[ProblemKind, str],
     cluster: ClusterStatus | None = None,
     *,
     reachable: bool,
 ) -> Iterator[Problem]:
     """Yield the present problems.
 
-    `clock` is the text of a problem with the clock, or None. `last_hour` has the counters of the last hour.
+    `warnings` has the text of each warning that the readiness check also shows. `last_hour` has the counters of the last hour.
     """
     if not reachable:
         yield Problem("database", "The database does not answer.")
-    if clock is not None:
-        yield Problem("clock", clock)
+    for kind, detail in warnings.items():
+        yield Problem(kind, detail)
     for live in () if cluster is None else cluster.members:
         if live.link is not MessageLink.CONNECTED:
             yield Problem("cluster", "This gateway has no connection to NATS.", live.member.name)

@@ -31,7 +31,17 @@ class Problem(Struct, frozen=True, kw_only=True, rename="camel"):
     """Something that needs attention. `name` is a driver, a connection or a gateway."""
 
     kind: Literal[
-        "clock", "cluster", "connection", "database", "dead letters", "driver", "modules", "server errors", "webhooks"
+        "backup",
+        "clock",
+        "cluster",
+        "connection",
+        "database",
+        "dead letters",
+        "driver",
+        "modules",
+        "server errors",
+        "webhooks",
+        "writes",
     ]
     detail: str
     name: str | None
