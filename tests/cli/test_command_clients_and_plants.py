@@ -26,6 +26,10 @@ def kept(domogate: CommandLine) -> bytes:
 
 
 class TestClientAdd:
+    @pytest.fixture(autouse=True)
+    def _empty_store(self, domogate: CommandLine) -> None:
+        domogate.create()
+
     def test_the_secret_is_printed_alone_and_kept_as_a_hash(self, domogate: CommandLine) -> None:
         secret = domogate.good("client", "add", "app", "--redirect-uri", BACK, "--scope", "light.read openid").strip()
         assert len(secret) >= 22
@@ -85,11 +89,11 @@ class TestClients:
         assert hashlib.sha256(secret.encode()).hexdigest() not in printed
         assert {client["id"] for client in small.read("client", "list")} == {CLIENT, "app"}
 
-    def test_a_new_secret_replaces_the_old(self, domogate: CommandLine) -> None:
-        first = domogate.good("client", "add", "app", "--redirect-uri", BACK).strip()
-        second = domogate.read("client", "rotate-secret", "app")["secret"]
+    def test_a_new_secret_replaces_the_old(self, small: CommandLine) -> None:
+        first = small.good("client", "add", "app", "--redirect-uri", BACK).strip()
+        second = small.read("client", "rotate-secret", "app")["secret"]
         assert first != second
-        assert hashlib.sha256(second.encode()).hexdigest().encode() in kept(domogate)
+        assert hashlib.sha256(second.encode()).hexdigest().encode() in kept(small)
 
     def test_a_change_keeps_the_secret_the_grants_and_what_no_flag_names(self, small: CommandLine) -> None:
         secret = small.good("client", "add", "app", "--redirect-uri", BACK, "--origin", "https://a.example").strip()
@@ -219,7 +223,9 @@ class TestPlants:
         domogate.good("estate", "import", file)
         said = domogate.run("plant", "invite", "Hotel", "guest@example.com", "--room", "203", "--floor", "floor-1").stderr
         assert "guest@example.com is invited to Hotel (Floor 1, Room 203)." in said
-        assert "there is no room '3'" in domogate.refused("plant", "limit", "Hotel", "guest@example.com", "--room", "3")
+        unknown = domogate.refused("plant", "limit", "Hotel", "guest@example.com", "--room", "3")
+        listed = "Room 101, Room 102, Room 103, Room 201, Room 202, Room 203"
+        assert f"there is no room '3'; the plant has these rooms: {listed}." in unknown
         near = domogate.refused("plant", "limit", "Hotel", "guest@example.com", "--room", "Rom 203")
         assert "did you mean 'Room 203'?" in near
 

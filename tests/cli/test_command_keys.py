@@ -8,6 +8,11 @@ import pytest
 from support.command_line import CommandLine
 
 
+@pytest.fixture(autouse=True)
+def _empty_store(domogate: CommandLine) -> None:
+    domogate.create()
+
+
 class TestKeyIssue:
     def test_it_prints_the_key_alone(self, domogate: CommandLine) -> None:
         assert re.fullmatch(r"\S{20,}\n", domogate.good("key", "issue", "our app"))

@@ -59,7 +59,7 @@ class TestTheKey:
         (tmp_path / "key").write_text(key)
         (tmp_path / "key").chmod(0o600)
         given = ("--secret-key-file", str(tmp_path / "key"))
-        domogate.good("key", "issue", "app", *given)
+        domogate.good("init", "--email", EMAIL, *given)
         assert domogate.good("secret-key", "show-id", *given).strip() == key_id
         assert not (domogate.data / "secret-key").exists()
 

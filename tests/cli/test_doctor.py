@@ -46,7 +46,7 @@ def doctor(domogate: CommandLine, *flags: str) -> Found:
     result = domogate.run("doctor", "--json", *flags)
     assert "Traceback" not in result.output
     findings: dict[str, dict[str, Any]] = {}
-    for one in sorted(json.loads(result.stdout), key=lambda one: ["ok", "warning", "problem"].index(one["outcome"])):
+    for one in sorted(json.loads(result.stdout), key=lambda one: ["ok", "note", "warning", "problem"].index(one["outcome"])):
         findings[one["check"]] = one
     return Found(result.exit_code, findings)
 
@@ -93,9 +93,9 @@ def encrypted(connection: socket.socket, tls: Tls | None) -> socket.socket:
 class TestSettingsAndFolder:
     def test_a_good_store_has_no_problem(self, small: CommandLine) -> None:
         found = doctor(small)
-        assert {check: one["outcome"] for check, one in found.findings.items()} == dict.fromkeys(
-            ["settings", "data folder", "disk", "open files", "database", "secret key", "clock", "gateway"], "ok"
-        )
+        passed = ["settings", "data folder", "disk", "open files", "database", "secret key", "clock"]
+        outcomes = {check: one["outcome"] for check, one in found.findings.items()}
+        assert outcomes == {**dict.fromkeys(passed, "ok"), "gateway": "note"}
         assert found.code == 0
 
     def test_before_the_first_start_nothing_is_created(self, domogate: CommandLine) -> None:
@@ -105,11 +105,10 @@ class TestSettingsAndFolder:
 
     def test_for_people_each_line_says_what_to_do(self, domogate: CommandLine) -> None:
         lines = domogate.good("doctor").splitlines()
-        at = next(
-            number for number, line in enumerate(lines) if line.startswith("warning  database: there is no database yet.")
-        )
+        at = next(number for number, line in enumerate(lines) if line.startswith("warning  database: there is no database in "))
         assert lines[at + 1].strip() == "`domogate serve` creates it."
-        assert lines[-1] == "5 checks: no problems, 2 warnings."
+        assert lines[-1] == "5 checks: no problems, 2 warnings, 1 note."
+        assert any(line.startswith("note     gateway: nothing listens on ") for line in lines)
 
     def test_settings_with_which_the_gateway_does_not_start(self, small: CommandLine) -> None:
         found = doctor(small, "--host", "0.0.0.0")
@@ -119,6 +118,25 @@ class TestSettingsAndFolder:
     def test_unencrypted_http_is_a_warning(self, small: CommandLine) -> None:
         found = doctor(small, "--insecure-http")
         assert (found.outcome("settings"), found.code) == ("warning", 0)
+
+    def test_https_without_a_known_proxy_is_a_warning(self, small: CommandLine) -> None:
+        found = doctor(small, "--public-url", "https://gateway.example.com")
+        assert (found.outcome("settings"), found.code) == ("warning", 0)
+        assert "count as one address" in found.says("settings")
+        assert "Set trusted_proxies" in found.says("settings")
+        known = doctor(small, "--public-url", "https://gateway.example.com", "--trusted-proxies", "127.0.0.1")
+        assert known.outcome("settings") == "ok"
+
+    def test_a_relative_folder_is_shown_with_its_full_path(
+        self, small: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        found = doctor(CommandLine(Path("away")))
+        assert found.says("data folder").startswith(f"{tmp_path / 'away'} does not exist yet.")
+        assert f"there is no database in {tmp_path / 'away'} yet." in found.says("database")
+        found = doctor(CommandLine(small.data.relative_to(tmp_path)))
+        assert f"{small.data} is writable" in found.says("data folder")
+        assert f"free in {small.data}." in found.says("disk")
 
     def test_a_folder_that_others_can_read(self, small: CommandLine) -> None:
         small.data.chmod(0o755)
@@ -242,6 +260,39 @@ class TestConnections:
         with running(start("serve", tmp_path)) as gateway:
             monkeypatch.setenv("DOMOGATE_PORT", gateway.base_url.rpartition(":")[2])
             assert "is ready" in doctor(small).says("gateway")
+
+    @pytest.mark.parametrize("exists", [False, True])
+    def test_a_gateway_that_runs_on_other_data(self, domogate: CommandLine, exists: bool) -> None:
+        if exists:
+            domogate.data.mkdir(mode=0o700)
+        with listening(b'HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{"status":"ready"}') as port:
+            found = doctor(domogate, "--port", str(port))
+        assert (found.outcome("data folder"), found.outcome("database")) == ("ok" if exists else "problem", "problem")
+        assert f"{domogate.data}, but a gateway answers on 127.0.0.1:{port}." in found.says("database")
+        assert "an absolute path" in found.says("database")
+        assert "`domogate serve`" not in found.says("data folder") + found.says("database")
+        assert found.code == 1
+
+    @pytest.mark.slow
+    def test_the_gateway_itself_may_use_the_port_of_metrics(
+        self, small: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        metrics = str(free_port())
+        with running(start("serve", tmp_path, {"DOMOGATE_METRICS_PORT": metrics})) as gateway:
+            found = doctor(small, "--metrics-port", metrics)
+            assert (found.outcome("metrics"), found.code) == ("problem", 1)
+            assert "another gateway" in found.says("metrics")
+            monkeypatch.setenv("DOMOGATE_PORT", gateway.base_url.rpartition(":")[2])
+            assert doctor(small, "--metrics-port", metrics).outcome("metrics") == "ok"
+            assert doctor(small, "--metrics-port", str(free_port())).outcome("metrics") == "warning"
+
+    @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nup"])
+    def test_another_program_on_the_port_of_metrics(self, small: CommandLine, answer: bytes) -> None:
+        with listening(answer) as port:
+            found = doctor(small, "--metrics-port", str(port))
+        assert (found.outcome("metrics"), found.code) == ("problem", 1)
+        assert f"127.0.0.1:{port}" in found.says("metrics")
+        assert doctor(small, "--metrics-port", str(free_port())).outcome("metrics") == "ok"
 
     def test_another_program_on_the_port(self, small: CommandLine) -> None:
         with listening(b"SSH-2.0-OpenSSH_9.2\r\n") as port:

@@ -7,6 +7,8 @@ import httpx
 import pytest
 
 from support.auth_setup import heading_of
+from support.command_line import CommandLine
+from support.gateway import running, start
 from support.http import PATIENCE
 from support.terminal import Terminal
 
@@ -27,3 +29,18 @@ def test_it_says_what_it_does_and_prints_a_link_for_the_first_operator(tmp_path:
         terminal.interrupt()
         assert terminal.wait() == 0, terminal.text
     assert "Traceback" not in terminal.text
+
+
+def test_the_link_of_init_comes_before_a_new_link(tmp_path: Path) -> None:
+    CommandLine(tmp_path / "data").good("init", "--email", "olga@example.com")
+    with running(start("serve", tmp_path)) as gateway:
+        said = gateway.log
+    assert "Open the link of `domogate init`. If it is lost" in said
+    assert said.index("domogate init") < said.index("domogate user password-link olga@example.com --data")
+    assert "trusted_proxies" not in said
+
+
+def test_https_without_a_known_proxy_is_told_once(tmp_path: Path) -> None:
+    with running(start("serve", tmp_path, {"DOMOGATE_PUBLIC_URL": "https://gateway.example.com"})) as gateway:
+        said = gateway.log
+    assert said.count("Set trusted_proxies to the address of the proxy") == 1

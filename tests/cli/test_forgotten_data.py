@@ -1,11 +1,13 @@
-"""A command that reads creates nothing, and says where it looked. Errors of databases and files are sentences."""
+"""Only some commands create a gateway; the others say where they looked. Errors of databases and files are sentences."""
 
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import click
 import pytest
 
+from domogate.cli.commands import cli
 from support.command_line import CommandLine
 from support.small_estate import PLANT, SMALL_ESTATE
 
@@ -22,9 +24,15 @@ READS = (
     ("module", "list", PLANT),
     ("module", "show", PLANT),
     ("order", "list"),
+    ("order", "show", PLANT),
     ("fault", "list"),
     ("webhook", "list"),
+    ("webhook", "show", "1"),
+    ("webhook", "dead", "1"),
+    ("safety", "report", PLANT, "--out", "report"),
     ("safety", "schedule", PLANT),
+    ("safety", "logbook", PLANT),
+    ("safety", "order-list", PLANT),
     ("readings", "export", PLANT),
     ("audit", "list"),
     ("audit", "verify"),
@@ -33,15 +41,84 @@ READS = (
     ("clock", "show"),
     ("backup", "copy"),
 )
+WRITES = (
+    ("user", "add", "ada@example.com"),
+    ("user", "change", "ada@example.com", "--name", "Ada"),
+    ("user", "standing", "ada@example.com", "good"),
+    ("user", "password-link", "ada@example.com"),
+    ("user", "operator", "ada@example.com"),
+    ("user", "second-factor-reset", "ada@example.com"),
+    ("user", "passkey-remove", "ada@example.com", "1"),
+    ("user", "external-unbind", "ada@example.com"),
+    ("user", "logout", "ada@example.com"),
+    ("user", "delete", "ada@example.com", "--yes"),
+    ("client", "add", "app"),
+    ("client", "change", "app", "--name", "App"),
+    ("client", "rotate-secret", "app"),
+    ("client", "delete", "app", "--yes"),
+    ("plant", "invite", PLANT, "ada@example.com"),
+    ("plant", "withdraw", PLANT, "ada@example.com"),
+    ("plant", "allow", PLANT, "ada@example.com"),
+    ("plant", "limit", PLANT, "ada@example.com"),
+    ("plant", "remove", PLANT),
+    ("plant", "restore", PLANT),
+    ("key", "issue", "app"),
+    ("key", "revoke", "app"),
+    ("token", "issue", "--user", "ada@example.com"),
+    ("token", "revoke", PLANT),
+    ("signing-key", "rotate"),
+    ("secret-key", "rotate"),
+    ("fault", "inject", PLANT, "500"),
+    ("fault", "clear", "--all"),
+    ("simulate", "module", PLANT, "slow"),
+    ("webhook", "remove", "1"),
+    ("webhook", "replay", "1"),
+    ("safety", "log", PLANT, "--kind", "note", "--by", "Ada", "--words", "Seen"),
+    ("clock", "confirm"),
+)
+CREATE = {"init", "serve", "demo", "restore", "estate import"}
+REFUSE_OTHERWISE = (
+    ("move", "--to", "postgresql://127.0.0.1:1/homes"),
+    ("cluster", "show"),
+    ("discover", "mqtt"),
+)
+EXAMINE = {"doctor", "support-bundle"}
+"""Their own tests show that they create no data folder."""
+WITHOUT_A_STORE = {
+    *("estate new", "estate check", "estate schema", "simulate day", "service install"),
+    *("conformance", "record", "replay", "openapi", "version"),
+}
 
 
-@pytest.mark.parametrize("words", READS, ids=" ".join)
-def test_a_command_that_reads_creates_no_folder_and_names_it(
+def name_of(words: tuple[str, ...]) -> str:
+    return " ".join(words[:2]) if isinstance(cli.load(words[0]), click.Group) else words[0]
+
+
+def test_the_lists_of_this_file_have_every_command() -> None:
+    every: set[str] = set()
+    for name, command in cli.load_all():
+        every |= {f"{name} {verb}" for verb in command.commands} if isinstance(command, click.Group) else {name}
+    listed = {name_of(words) for words in (*READS, *WRITES, *REFUSE_OTHERWISE)}
+    assert every == listed | CREATE | EXAMINE | WITHOUT_A_STORE
+
+
+@pytest.mark.parametrize("words", REFUSE_OTHERWISE, ids=" ".join)
+def test_a_command_with_another_reason_to_refuse_creates_nothing(
+    domogate: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert domogate.run(*words).exit_code in (1, 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [*READS, *WRITES], ids=" ".join)
+def test_a_command_on_an_existing_gateway_creates_no_folder_and_names_it(
     domogate: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     said = domogate.refused(*words)
-    assert str(domogate.data) in said
+    assert f"there is no gateway in the folder {domogate.data}" in said
+    assert "Nothing was created." in said
     assert "--data" in said
     assert list(tmp_path.iterdir()) == []
 

@@ -31,9 +31,9 @@ class TestACommand:
         assert forked.stdout or forked.stderr
 
     def test_has_only_the_environment_that_it_is_given(self, tmp_path: Path) -> None:
-        done = run(["key", "issue", "app"], _environment({"DOMOGATE_DATA": str(tmp_path / "here")}), PATIENCE)
+        done = run(["init", "--email", "a@example.com"], _environment({"DOMOGATE_DATA": str(tmp_path / "here")}), PATIENCE)
         assert (done.returncode, (tmp_path / "here").is_dir()) == (0, True)
-        again = run(["key", "issue", "app", "--data", str(tmp_path / "there")], _environment({}), PATIENCE)
+        again = run(["init", "--email", "a@example.com", "--data", str(tmp_path / "there")], _environment({}), PATIENCE)
         assert (again.returncode, (tmp_path / "there").is_dir()) == (0, True)
 
     def test_that_takes_too_long_is_ended(self, tmp_path: Path) -> None:

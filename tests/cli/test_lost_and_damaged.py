@@ -229,6 +229,7 @@ class TestReplacingABackup:
     ) -> None:
         file, other = tmp_path / "backup.db", CommandLine(tmp_path / "other")
         used.good("backup", str(file))
+        other.create()
         for number in range(60):
             other.good("key", "issue", f"key {number}")
         assert "holds more" in other.refused("backup", str(file), "--force")

@@ -251,21 +251,22 @@ async def opened(settings: Settings) -> AsyncIterator["Tools"]:
     if missing is not None:
         raise Mistake(
             f"there is no gateway in the folder {missing.parent.absolute()}: it has no {missing.name}. Nothing was created.\n"
-            "Name the data folder of the gateway with --data DIR, DOMOGATE_DATA, or --config FILE."
+            "Name the data folder of the gateway with --data DIR, DOMOGATE_DATA, or --config FILE.\n"
+            "For a new gateway, run `domogate serve`, `domogate init` or `domogate estate import` first."
         )
     async with open_tools(settings, create=False) as tools:
         yield tools
 
 
 @asynccontextmanager
-async def changing(settings: Settings) -> AsyncIterator["Tools"]:
-    """Yield the tools of a command that writes.
+async def changing(settings: Settings, *, create: bool = False) -> AsyncIterator["Tools"]:
+    """Yield the tools of a command that writes. Only with `create`, a missing store is created.
 
     The command ends when every running gateway of the store has applied the change.
     """
     from domogate.app import open_tools  # imports the database
 
-    async with open_tools(settings) as tools:
+    async with open_tools(settings) if create else opened(settings) as tools:
         yield tools
         await until_applied(tools.store)
 

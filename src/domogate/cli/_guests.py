@@ -18,6 +18,9 @@ _REPEAT = "by id, name, or the end of a name if it is unique (203 for Room 203);
 
 _DAYS = "a day is one in the time zone of this machine."
 
+_LISTED = 10
+"""If the plant has at most this number of places of a kind, a message lists them all."""
+
 
 class GuestFlags(FlagGroup, frozen=True):
     """The flags that limit a guest."""
@@ -54,8 +57,10 @@ def _find(noun: str, wanted: list[str] | None, places: Sequence[Floor | Ambient 
         identity = parse_either_id(one)
         matching = [place for place in places if place.id == identity or place.name == one]
         matching = matching or [places[index] for index in match_names(one, [place.name for place in places])]
-        hint = "`domogate estate export` shows all of the plant"
         names = [place.name for place in places]
+        hint = "`domogate estate export` shows all of the plant"
+        if 0 < len(names) <= _LISTED:
+            hint = f"the plant has these {noun}s: {', '.join(names)}"
         return choose(matching, one, noun, hint, lambda place: f"{place.id}  {place.name}", names).id
 
     return tuple(map(find, wanted or ()))

@@ -13,7 +13,7 @@ from domogate.settings.declared import list_flags
 
 commands = top_level()
 
-_COLORS = {"ok": "green", "warning": "yellow", "problem": "red"}
+_COLORS = {"ok": "green", "note": "blue", "warning": "yellow", "problem": "red"}
 
 
 @command(commands, "doctor", flags=list_flags())
@@ -34,7 +34,9 @@ async def doctor(settings: Settings, as_json: AsJson = False) -> None:
         print_json([msgspec.structs.asdict(one) for one in found])
     else:
         warnings = sum(one.outcome == "warning" for one in found)
-        click.echo(f"{len(found)} checks: {_count(len(problems), 'problem')}, {_count(warnings, 'warning')}.")
+        notes = sum(one.outcome == "note" for one in found)
+        outcomes = [_count(len(problems), "problem"), _count(warnings, "warning"), *[_count(notes, "note")] * (notes > 0)]
+        click.echo(f"{len(found)} checks: {', '.join(outcomes)}.")
     if problems:
         raise click.exceptions.Exit(FAILED)
 

@@ -88,7 +88,7 @@ async def import_estate(
             read = _scan(file, settings, plants.add)
         except EstateMistakes as found:
             raise Mistake(f"nothing was imported, because the file has mistakes:\n{found}") from None
-        async with changing(settings) as tools:
+        async with changing(settings, create=True) as tools:
             with progress_bar("Importing", plants.modules) as advance:
                 summary = await import_file(tools.store, tools.hasher, read, plants, prune=prune, progress=advance)
             tools.people.note(AuditAction.ESTATE_IMPORTED, COMMAND_LINE, "estate", prune="yes" if prune else "no")

@@ -28,7 +28,7 @@ async def init(
         email = ask_email("E-mail of the first operator")
     new = find_missing_file(settings) is not None
     place = "a database on a server" if settings.database else f"the folder {settings.data.absolute()}{', which is new' * new}"
-    async with changing(settings) as tools:
+    async with changing(settings, create=True) as tools:
         user, link = await tools.people.create_first_operator(email.strip(), name)
         note(f"The first operator of {place}. --data DIR or --database URL names another gateway.")
         tell_assumed_address(tools)

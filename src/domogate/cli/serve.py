@@ -17,7 +17,7 @@ from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, withdraw, write_ready
 from domogate.edge.service_manager import take_sockets, tell
 from domogate.ports import UnnamedDrivers
-from domogate.settings import Settings, check_cluster, check_exposure
+from domogate.settings import Settings, check_cluster, check_exposure, describe_unknown_proxy
 from domogate.settings.declared import list_flags
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ async def _serve_processes(settings: Settings, processes: int, ready_file: Path 
 
 def _tell_address(settings: Settings) -> None:
     note(f"Serving on {settings.base_url}")
+    if (unknown := describe_unknown_proxy(settings)) is not None:
+        note(f"Warning: {' '.join(unknown)}")
 
 
 def _write_ready_file(settings: Settings, ready_file: Path | None) -> None:
@@ -127,7 +129,7 @@ async def _say_what_is_missing(gateway: "Gateway") -> None:
                 note(f"If you have an estate file, import it first:\n  domogate estate import FILE {where}")
             return
     elif not any(user.active for user in operators):
-        note("No operator has set a password yet. For a new link, run:")
+        note("No operator has set a password yet. Open the link of `domogate init`. If it is lost, get a new link with:")
         note(f"  domogate user password-link {operators[0].email} {where}")
     if not users:
         note("The store is empty. If you have an estate file with your plants and users, run:")

@@ -17,6 +17,17 @@ def check_exposure(settings: Settings) -> None:
         raise BadSettings(mistakes)
 
 
+def describe_unknown_proxy(settings: Settings) -> tuple[str, str] | None:
+    """If clients use HTTPS but neither the gateway nor a known proxy has TLS, return what happens and what to set."""
+    if settings.tls_certificate is not None or settings.trusted_proxies or not settings.base_url.startswith("https://"):
+        return None
+    return (
+        "public_url begins with https, but tls_certificate and trusted_proxies are not set. All clients behind the proxy count "
+        "as one address, and answers have no header Strict-Transport-Security.",
+        "Set trusted_proxies to the address of the proxy, such as 127.0.0.1; or set tls_certificate and tls_key.",
+    )
+
+
 def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
     addresses = _resolve(settings.host)
     source = f"the gateway would listen on {settings.host}"

@@ -1,25 +1,28 @@
 """Checks that a gateway with these settings can do its work (`domogate doctor`). Nothing is changed."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 from domogate.app.doctor.database import DatabaseChecks
 from domogate.app.doctor.findings import Finding, ok, problem, warning
 from domogate.app.doctor.machine import check_machine
-from domogate.app.doctor.network import check_network
+from domogate.app.doctor.network import check_gateway, check_network
 from domogate.console.files import load_build
-from domogate.settings import BadSettings, Settings, check_cluster, check_exposure
+from domogate.settings import BadSettings, Settings, check_cluster, check_exposure, describe_unknown_proxy
 
 __all__ = ["Finding", "examine"]
 
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Yield the result of each check as soon as it is known."""
-    for found in (*check_settings(settings), *check_machine(settings)):
+    gateway = await asyncio.to_thread(check_gateway, settings)
+    for found in (*check_settings(settings), *check_machine(settings, gateway_at=gateway.runs_at)):
         yield found
-    database = DatabaseChecks(settings)
+    database = DatabaseChecks(settings, gateway_at=gateway.runs_at)
     async for found in database.run():
         yield found
-    async for found in check_network(settings, database.brokers):
+    yield gateway.finding
+    async for found in check_network(settings, database.brokers, gateway_runs=gateway.runs_at is not None):
         yield found
 
 
@@ -40,6 +43,9 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
             "insecure_http is set: tokens and passwords cross the network unencrypted.",
             "Set tls_certificate and tls_key, or use a proxy with TLS and set trusted_proxies.",
         )
+    if (unknown := describe_unknown_proxy(settings)) is not None:
+        wrong = True
+        yield warning("settings", *unknown)
     if settings.serves_pages and load_build() is None:
         wrong = True
         yield warning("pages", "the pages for people are not built.", "In a checkout, run: ./dev web")

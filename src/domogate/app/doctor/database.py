@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from sqlalchemy.exc import DBAPIError
 
-from domogate.app.doctor.findings import Finding, ok, problem, warning
+from domogate.app.doctor.findings import Finding, in_another_folder, ok, problem, warning
 from domogate.app.parts import find_database_file, sqlite_file
 from domogate.app.tools import Tools, open_tools
 from domogate.drivers.mqtt import DRIVER as MQTT
@@ -30,15 +30,16 @@ SECRETS_READABLE = "the secrets in the database can be decrypted."
 class DatabaseChecks:
     """Checks the database. After the checks, `brokers` has the brokers that are stored in the database."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, gateway_at: str | None) -> None:
         self._settings = settings
+        self._gateway_at = gateway_at
         self.brokers: list[MqttBroker] = []
 
     async def run(self) -> AsyncIterator[Finding]:
         examined = None
         try:
             if await asyncio.to_thread(self._is_missing):
-                yield warning("database", "there is no database yet.", "`domogate serve` creates it.")
+                yield self._report_missing()
                 return
             url = self._settings.database or sqlite_url(sqlite_file(self._settings))
             examined = await asyncio.to_thread(examine_database, url, SECONDS)
@@ -56,6 +57,12 @@ class DatabaseChecks:
         if examined.is_current:  # Otherwise opening the store would migrate it.
             async for finding in self._check_content():
                 yield finding
+
+    def _report_missing(self) -> Finding:
+        where = f"in {self._settings.data.absolute()}"
+        if self._gateway_at is not None:
+            return in_another_folder("database", f"there is no database {where}", self._gateway_at)
+        return warning("database", f"there is no database {where} yet.", "`domogate serve` creates it.")
 
     def _is_missing(self) -> bool:
         """Return True if the SQLite file does not exist. Raises DatabaseUnusable if the file is damaged or lost."""

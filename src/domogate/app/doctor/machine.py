@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from domogate.app.doctor.findings import Finding, ok, problem, warning
+from domogate.app.doctor.findings import Finding, in_another_folder, ok, problem, warning
 from domogate.app.maintenance import find_backup_folder
 from domogate.app.parts import find_database_file
 from domogate.edge.files import count_allowed_connections
@@ -29,8 +29,9 @@ RENEW_WITHIN = timedelta(days=21)
 """A certificate that ends within this time must be renewed soon."""
 
 
-def check_machine(settings: Settings) -> Iterator[Finding]:
-    yield from check_folder(settings.data)
+def check_machine(settings: Settings, *, gateway_at: str | None) -> Iterator[Finding]:
+    """Check the machine. `gateway_at` is the address at which a gateway answers, or None."""
+    yield from check_folder(settings.data.absolute(), gateway_at)
     if settings.data.is_dir():
         yield check_disk(settings)
     if settings.backup_every is not None:
@@ -40,8 +41,11 @@ def check_machine(settings: Settings) -> Iterator[Finding]:
         yield from check_certificate(settings, settings.tls_certificate)
 
 
-def check_folder(folder: Path) -> Iterator[Finding]:
+def check_folder(folder: Path, gateway_at: str | None) -> Iterator[Finding]:
     """Check that only the owner can read the data folder, and that this user may write to it."""
+    if not folder.exists() and gateway_at is not None:
+        yield in_another_folder("data folder", f"{folder} does not exist", gateway_at)
+        return
     if not folder.exists():
         yield warning(
             "data folder", f"{folder} does not exist yet.", "`domogate serve` creates it. Or name another with --data."
@@ -64,14 +68,14 @@ def check_folder(folder: Path) -> Iterator[Finding]:
         names = " ".join(map(str, open_to_others))
         yield warning("data folder", f"other users of this machine may read {names}.", f"Run: chmod go-rwx {names}")
     else:
-        yield ok("data folder", f"{folder.absolute()} is writable, and only its owner can read it.")
+        yield ok("data folder", f"{folder} is writable, and only its owner can read it.")
 
 
 def check_disk(settings: Settings) -> Finding:
     free = shutil.disk_usage(settings.data).free
     database = find_database_file(settings)
     size = database.stat().st_size if database is not None and database.is_file() else 0
-    says = f"{free / MB:,.0f} MB are free in {settings.data}."
+    says = f"{free / MB:,.0f} MB are free in {settings.data.absolute()}."
     advice = "Delete files that are not needed, or move the data folder to a larger disk. A full disk refuses every write."
     if free < NO_SPACE:
         return problem("disk", says, advice)

@@ -1,12 +1,13 @@
-"""Checks of the connections: the port of the gateway, NATS, MQTT brokers, MyHome gateways, and the mail server."""
+"""Checks of the connections: the ports of the gateway, NATS, MQTT brokers, MyHome gateways, and the mail server."""
 
 import asyncio
 import http.client
 import ssl
 from collections.abc import AsyncIterator, Iterable
 from ipaddress import ip_address
+from typing import NamedTuple
 
-from domogate.app.doctor.findings import Finding, ok, problem, warning
+from domogate.app.doctor.findings import Finding, note, ok, problem, warning
 from domogate.app.services import build_smtp_mail
 from domogate.drivers import mqtt, openwebnet
 from domogate.drivers.mqtt import MqttBroker
@@ -19,9 +20,18 @@ SECONDS = 5.0
 _LONGEST_ANSWER = 65_536
 
 
-async def check_network(settings: Settings, stored: Iterable[MqttBroker]) -> AsyncIterator[Finding]:
+class GatewayCheck(NamedTuple):
+    """Whether a gateway answers on the port of the settings."""
+
+    finding: Finding
+    runs_at: str | None = None
+    """The address, if a gateway answers there."""
+
+
+async def check_network(settings: Settings, stored: Iterable[MqttBroker], *, gateway_runs: bool) -> AsyncIterator[Finding]:
     """Yield the result of the check of each connection. `stored` has the brokers that an operator stored in the database."""
-    yield await asyncio.to_thread(check_gateway, settings)
+    if settings.metrics_port:
+        yield await asyncio.to_thread(check_metrics, settings.metrics_host, settings.metrics_port, gateway_runs)
     if settings.nats:
         yield await check_nats(settings)
     for broker in (*mqtt.DRIVER.settings_in(settings.drivers).brokers, *stored):
@@ -32,31 +42,64 @@ async def check_network(settings: Settings, stored: Iterable[MqttBroker]) -> Asy
         yield await check_mail(settings, settings.smtp_host)
 
 
-def check_gateway(settings: Settings) -> Finding:
+def check_gateway(settings: Settings) -> GatewayCheck:
     """Ask the gateway on this machine whether it is ready. The certificate is not checked here."""
     host = _find_local_address(settings.host)
-    connection = _connect(host, settings)
+    where = f"{host}:{settings.port}"
     try:
-        connection.request("GET", "/readyz")
-        answer = connection.getresponse()
-        body = answer.read(_LONGEST_ANSWER).decode("utf-8", "replace").strip()
+        status, body = _get(_connect(host, settings), "/readyz")
     except ConnectionRefusedError:
-        return ok("gateway", f"nothing listens on {host}:{settings.port}: the gateway does not run here.")
+        return GatewayCheck(note("gateway", f"nothing listens on {where}: the gateway does not run here."))
     except (OSError, http.client.HTTPException) as error:
-        return problem(
-            "gateway",
-            f"the program on {host}:{settings.port} does not answer like a gateway: {error}.",
-            "Find the program that uses this port (ss -ltnp), or choose another port.",
+        return GatewayCheck(
+            problem(
+                "gateway",
+                f"the program on {where} does not answer like a gateway: {error}.",
+                "Find the program that uses this port (ss -ltnp), or choose another port.",
+            )
         )
+    runs_at = where if status in (http.client.OK, http.client.SERVICE_UNAVAILABLE) else None
+    if status == http.client.OK and "warning" not in body:
+        return GatewayCheck(ok("gateway", f"it runs on {where} and is ready."), runs_at)
+    return GatewayCheck(
+        warning(
+            "gateway",
+            f"it runs on {where} and answers /readyz with {status}: {body[:500]}",
+            "The log of the gateway and the overview of the console say more.",
+        ),
+        runs_at,
+    )
+
+
+def check_metrics(host: str, port: int, gateway_runs: bool) -> Finding:
+    """Check that no other program uses the port of /metrics. The gateway itself may use it."""
+    host = _find_local_address(host)
+    where = f"{host}:{port}"
+    find = "Find the program that uses this port (ss -ltnp), or change metrics_port or metrics_host."
+    try:
+        _, body = _get(http.client.HTTPConnection(host, port, timeout=SECONDS), "/metrics")
+    except ConnectionRefusedError:
+        if gateway_runs:
+            says = f"the gateway runs, but nothing listens on {where}."
+            return warning("metrics", says, "Restart the gateway with these settings.")
+        return ok("metrics", f"{where} is free.")
+    except (OSError, http.client.HTTPException) as error:
+        return problem("metrics", f"the program on {where} does not answer like a gateway: {error}.", find)
+    if "domogate_" not in body:
+        return problem("metrics", f"another program uses {where}, the port of /metrics.", find)
+    if not gateway_runs:
+        return problem("metrics", f"another gateway uses {where}, the port of /metrics.", find)
+    return ok("metrics", f"the gateway serves /metrics on {where}.")
+
+
+def _get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str]:
+    """Return the status and the first bytes of the answer, as text."""
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read(_LONGEST_ANSWER).decode("utf-8", "replace").strip()
     finally:
         connection.close()
-    if answer.status == http.client.OK and "warning" not in body:
-        return ok("gateway", f"it runs on {host}:{settings.port} and is ready.")
-    return warning(
-        "gateway",
-        f"it runs on {host}:{settings.port} and answers /readyz with {answer.status}: {body[:500]}",
-        "The log of the gateway and the overview of the console say more.",
-    )
 
 
 def _find_local_address(host: str) -> str:
