@@ -25,7 +25,7 @@ from support.typescript_client import SOURCE, bundle, call_all_in_chromium, call
 PAGES = SOURCE.parents[1] / "web" / "src"
 DECLARED = re.compile(r"^(?:export )?interface (\w+) \{", re.MULTILINE)
 IMPORTED = re.compile(r'^(?:import|export|\}) .*?from "([^"]+)";$', re.MULTILINE)
-FETCH = re.compile(r"(?<![.\w])fetch\(")
+FETCH = re.compile(r"(?<![.\w])fetch[(,]")
 PACKAGE = "@domogate/client"
 TESTS = sorted((SOURCE / "test").glob("*.test.mjs"))
 
