@@ -129,6 +129,11 @@ def test_devices_that_refuse_commands_are_found(gateway: Gateway) -> None:
     assert ("E1", "3.E1") in found(outcome)
 
 
+def test_devices_that_never_answer_commands_are_found(gateway: Gateway) -> None:
+    outcome = check(gateway, lambda: gateway.fault("silent", plant=HOME), write=True)
+    assert ("E1", "3.E1") in found(outcome)
+
+
 def test_devices_that_are_offline_are_not_checked(gateway: Gateway) -> None:
     outcome = check(gateway, lambda: gateway.fault("offline", plant=HOME))
     assert found(outcome) == set()
@@ -137,4 +142,4 @@ def test_devices_that_are_offline_are_not_checked(gateway: Gateway) -> None:
 
 def test_every_fault_of_the_kit_is_tested() -> None:
     """`cut` is left out: it is a fault of event streams, which the contract does not have."""
-    assert {case.kind for case in CASES} | {"refusing", "offline", "cut"} == {str(kind) for kind in FaultKind}
+    assert {case.kind for case in CASES} | {"refusing", "silent", "offline", "cut"} == {str(kind) for kind in FaultKind}

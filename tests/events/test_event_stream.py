@@ -127,7 +127,7 @@ class TestListening:
 class TestTheMetrics:
     async def test_count_a_stream_as_a_request_that_has_no_duration(self, served: ServedStreams) -> None:
         def sample(name: str, **labels: str) -> float | None:
-            return served.metrics.registry.get_sample_value(name, {"operation": "events", **labels})
+            return served.metrics.registry.get_sample_value(name, {"api": "events", "operation": "events", **labels})
 
         async with served.listening() as events:
             await anext(events)

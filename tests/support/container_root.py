@@ -18,6 +18,8 @@ from support.node_packages import OWN_NODE
 
 _SYSTEM = ("bin", "etc", "lib", "lib32", "lib64", "sbin", "usr")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_CHROOT = shutil.which("chroot", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin") or "chroot"
+"""Debian installs it in a folder that is not on every user's PATH."""
 _NAMESPACE = ["unshare", "--mount", "--propagation", "private"]
 if os.geteuid() != 0:
     _NAMESPACE += ["--user", "--map-root-user"]
@@ -119,7 +121,7 @@ class ContainerRoot:
         return [
             *(*_NAMESPACE, "sh", "-euc", _SCRIPT, "sh", str(self.folder), "ro" if read_only else "rw"),
             *(*map(str, self.base), "--", *pairs, "--"),
-            *("chroot", *as_user, str(self.folder), "env", "--ignore-environment", f"--chdir={self.workdir}"),
+            *(_CHROOT, *as_user, str(self.folder), "env", "--ignore-environment", f"--chdir={self.workdir}"),
             *(*variables, *command),
         ]
 
