@@ -1,3 +1,3 @@
 """Domogate: a self-hosted gateway for connected homes and buildings."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
