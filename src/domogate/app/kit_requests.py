@@ -36,7 +36,7 @@ _FAULTS: dict[int, Fault] = {
     503: faults.Internal(f"the gateway is not available now ({_TEXT})", is_temporary=True),
 }
 _WITHOUT_OPERATION = frozenset({401, 403, 429, 500, 503})
-"""The statuses of faults for requests that are no operation of a document: logins, pages, unknown paths."""
+"""The statuses of faults for requests that belong to no operation of a document: logins, pages, unknown paths."""
 
 _ROUTES = {family.root.encode(): (family, Routes(family)) for family in FAMILIES}
 _SURFACES = {surface.prefix.split("/")[1].encode(): (surface, routes_of(surface)) for surface in SURFACES}
@@ -59,7 +59,7 @@ def list_operations() -> Mapping[str, KnownOperation]:
 
 
 def list_statuses(operation: str | None) -> Set[int]:
-    """Return the statuses with which a request of this operation may be refused. None: the request is no operation."""
+    """Return the statuses with which a request of this operation may be refused. None: the request belongs to no operation."""
     return _WITHOUT_OPERATION if operation is None else list_operations()[operation].statuses
 
 

@@ -24,7 +24,7 @@ class _Work(Protocol):
 
 
 class Maintenance:
-    """Starts and stops the regular work, and knows what an operator must be warned of."""
+    """Starts and stops the regular work, and has the warnings for operators."""
 
     def __init__(self, gateway: "Gateway") -> None:
         self._store = gateway.store
@@ -44,7 +44,7 @@ class Maintenance:
             await work.stop()
 
     def find_warnings(self) -> dict[ProblemKind, str]:
-        """Return what an operator must know although the gateway is ready."""
+        """Return the problems that operators must know. The gateway is ready in spite of them."""
         backup_problem = None if self.backups is None else self.backups.problem
         found: dict[ProblemKind, str | None] = {
             "writes": self._store.write_problem,

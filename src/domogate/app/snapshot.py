@@ -1,4 +1,4 @@
-"""What the metrics show of the database, the drivers and the disk. It is read once for each scrape."""
+"""Reads the values of the database, the drivers and the disk for the metrics, once for each scrape."""
 
 import asyncio
 import shutil
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PATIENCE = 2.0
 """In seconds. A scrape does not wait longer for the database."""
 _FRESH = 30.0
-"""In seconds. Counts of the database that are not older are used again, so frequent scrapes do not load the database."""
+"""In seconds. Younger counts of the database are used again, so frequent scrapes do not load the database."""
 
 _log = get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""Remembers how long requests waited for the store and for devices, so that the log of slow requests can say it."""
+"""Remembers how long requests waited for the store and for devices. The log of slow requests shows these times."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

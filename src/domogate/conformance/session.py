@@ -23,7 +23,7 @@ SUCCESS = Rule("7.200", "200: success, all operations: a right request about som
 MOST_OF_ONE_RULE = 3
 """Findings of one rule on one operation that are reported. More of them are the same fault."""
 MOST_FAILURES, MOST_FAILURES_IN_A_ROW = 3, 10
-"""Requests without a usable answer after which an operation is not called again, and after which the run ends."""
+"""Limits of requests without a usable answer. At the first, an operation is not called again. At the second, the run ends."""
 _BUSY = (429, 503)
 _TRIES, _LONGEST_PAUSE = 3, 30.0
 
@@ -41,7 +41,7 @@ def validator(schema: Schema) -> Draft202012Validator:
 
 
 def _say(error: ValidationError) -> str:
-    """Say what is wrong. The pattern of a form is left out, because the sentence of the rule describes the form."""
+    """Return a text about the error. It shows no regular expression, because the sentence of the rule describes the form."""
     if error.validator in ("pattern", "format"):
         return f"{error.instance!r:.200} does not have the right form"
     return error.message[:300]
@@ -238,7 +238,7 @@ class Session:
             self.check(IS_JSON, operation, exchange, False, "the body is nested too deeply")
 
     def _judge_length(self, operation: Operation, exchange: Exchange) -> None:
-        """A list without an item must not be sent: the contract has another status for it."""
+        """Check that the answer has no empty list. The contract has another status for an empty list."""
         if operation.name in LISTS:
             field, body = LISTS[operation.name], self.read(exchange)
             items = body.get(field) if field and isinstance(body, dict) else body

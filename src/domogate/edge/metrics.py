@@ -45,7 +45,7 @@ class Durations:
 
 
 class Description(NamedTuple):
-    """What docs/metrics.md says about a metric."""
+    """The description of a metric in docs/metrics.md."""
 
     name: str
     kind: str

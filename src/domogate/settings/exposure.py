@@ -18,7 +18,7 @@ def check_exposure(settings: Settings) -> None:
 
 
 def describe_unknown_proxy(settings: Settings) -> tuple[str, str] | None:
-    """If clients use HTTPS but neither the gateway nor a known proxy has TLS, return what happens and what to set."""
+    """If clients use HTTPS but neither the gateway nor a known proxy has TLS, return the effects and the settings to change."""
     if settings.tls_certificate is not None or settings.trusted_proxies or not settings.base_url.startswith("https://"):
         return None
     return (

@@ -20,7 +20,7 @@ if sys.platform != "win32":
     import fcntl
 
 _PAGES_A_STEP = 4_096
-"""The number of pages that are copied before the next look whether the backup is still wanted (16 MB)."""
+"""The number of pages in one step of the copy (16 MB). After each step, the copy stops if the backup is not wanted any more."""
 _COUNTED = ("plants", "modules", "users")
 _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), (SELECT count(*) FROM users)"
 

@@ -100,7 +100,7 @@ class SqlEstate(SqlEstateHistory):
         return summary
 
     async def _pause_since(self, released: float) -> None:
-        """Leave the lock to other processes. A process that already waits can take the lock in this pause."""
+        """Wait, so that other processes can get the lock. A process that already waits gets it in this pause."""
         assert self._database is not None, "the store is not started"
         await asyncio.sleep(max(0.0, released + _PAUSE + self._database.lock_retry - monotonic()))
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 MODULES_A_PART = 2_000
 """A part ends when it has this number of modules and plants or more. A plant is never split."""
 FIRST_PART = 250
-"""The size of the first part of a work whose speed is not known yet."""
+"""The size of the first part, because the speed is not known yet."""
 SECONDS_A_PART = 0.2
 """The seconds for which a part may hold the lock for writing."""
 
@@ -19,7 +19,7 @@ SECONDS_A_PART = 0.2
 class PartSize:
     """The size of the next part of a work that holds the lock for writing. Modules and plants are counted.
 
-    The size follows the time of the last part, so that other processes wait a short time on slow machines too.
+    The size depends on the time of the last part, so that other processes wait only a short time, also on slow machines.
     """
 
     def __init__(self) -> None:

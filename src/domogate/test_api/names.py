@@ -1,4 +1,4 @@
-"""Finds what a request of the test API names. A name that does not exist is refused with the list of the allowed names."""
+"""Finds operations and kinds of faults by their names. An unknown name is refused with the list of the allowed names."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches

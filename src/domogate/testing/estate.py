@@ -13,7 +13,7 @@ def _id_of(*names: str) -> str:
 
 
 def _refuse_second(where: str, noun: str, name: str, others: Iterable[str]) -> None:
-    """Raises ValueError if the name is used already. Ids are made from names, so two of them would have the same id."""
+    """Raises ValueError if the name is used already. Ids are made from names, so equal names would give equal ids."""
     if name in others:
         raise ValueError(f"{where} already has a {noun} with the name {name!r}; give each {noun} its own name")
 

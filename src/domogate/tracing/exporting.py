@@ -1,4 +1,4 @@
-"""Sends spans to the collector, on a separate thread. A dead collector costs spans and one log line, never a request."""
+"""Sends spans to the collector, on a separate thread. If the collector fails, spans are dropped, but no request fails."""
 
 import logging
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from domogate.common.log import get_logger
 
 MOST_WAITING = 2_048
-"""The number of spans that wait for the collector. Further spans replace the oldest spans."""
+"""The largest number of spans that wait for the collector. Further spans replace the oldest spans."""
 _BATCH = 512
 _SEND_EVERY = 1.0
 SEND_SECONDS = 5.0

@@ -29,14 +29,14 @@ _propagator = TraceContextTextMapPropagator()
 
 
 class ChangeContexts:
-    """Remembers the trace of each state that a device confirmed, until the state is an event with a cursor, and after that."""
+    """Remembers the trace of each state that a device confirmed: first by the report, later by the cursor of the event."""
 
     def __init__(self) -> None:
         self._of_report: dict[tuple[str, float], SpanContext] = {}
         self._of_cursor: dict[int, SpanContext] = {}
 
     def remember(self, report: Report) -> None:
-        """The report belongs to the present trace."""
+        """Remember that the report belongs to the present trace."""
         context = get_current_span().get_span_context()
         if context.trace_flags.sampled:
             _put(self._of_report, (report.module_id, report.at), context)

@@ -1,7 +1,7 @@
-"""Deadlines of the client that blocks: all waiting on a connection ends at one moment.
+"""Deadlines of the blocking client: no wait on a connection lasts longer than the end of the call.
 
-httpx takes a timeout for each network operation. A server that sends a byte now and then would begin a new timeout with each
-byte. So the timeouts of a request also know the moment at which the request ends, and the streams of a connection respect it.
+httpx takes a timeout for each network operation. With a slow server, a new timeout would begin with each byte. So each timeout
+of a request also contains the time at which the request ends, and the streams of a connection do not wait longer.
 """
 
 import time
@@ -31,7 +31,7 @@ class Until(float):
 
 
 def end_at(request: httpx.Request, ends: float) -> httpx.Request:
-    """Let all waiting for this request end at this time of the monotonic clock."""
+    """Make every wait of this request end at this time of the monotonic clock."""
     timeouts: dict[str, float] = request.extensions["timeout"]
     request.extensions["timeout"] = {name: Until(seconds, ends) for name, seconds in timeouts.items()}
     request.extensions["trace"] = _watch

@@ -50,7 +50,7 @@ class OpenStream:
 
     request: httpx.Request
     ends: float
-    """The time of the monotonic clock at which waiting for the stream and reading it stop."""
+    """The time of the monotonic clock at which the client stops waiting for the stream and reading it."""
 
 
 @dataclass(slots=True)

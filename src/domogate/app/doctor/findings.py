@@ -33,7 +33,7 @@ def warning(check: str, says: str, advice: str) -> Finding:
 
 
 def in_another_folder(check: str, says: str, gateway_at: str) -> Finding:
-    """Return the problem that a gateway runs, but its data is not where the settings say."""
+    """Return a problem: a gateway runs, but its data is not in the place that the settings name."""
     return problem(
         check,
         f"{says}, but a gateway answers on {gateway_at}.",

@@ -85,7 +85,7 @@ def check_disk(settings: Settings) -> Finding:
 
 
 def check_backups(folder: Path, every: float) -> Finding:
-    """Check that the gateway has made a backup in the last time."""
+    """Check that the newest backup is not too old."""
     try:
         backups = list_backup_files(folder)
     except OSError as error:

@@ -189,7 +189,7 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
 _NEAR: Mapping[str, float] = MappingProxyType({"level": 2, "position": 2, "set_point": 0.5, "saturation": 6})
 _NEAR_HUE = 8
 _WITHOUT_FUNCTION = (ThermostatMode.OFF, ThermostatMode.AUTOMATIC)
-"""In these modes many thermostats report no function, so the mode confirms both."""
+"""In these modes many thermostats report no function, so the mode confirms the mode and the function."""
 _UNSATURATED = 15
 """Below this saturation the hue has no meaning."""
 

@@ -25,7 +25,7 @@ _VALVE = {"hwType": "valve-motor", "deviceType": "Valve"}
 
 
 def _switched(hardware: dict[str, Any]) -> Callable[[Announcement], Translation]:
-    """Return the translation of something that is switched on and off."""
+    """Return the translation of a component that is switched on and off."""
 
     def translate(said: Announcement) -> Translation:
         heard, sent = on_and_off(said)
@@ -45,7 +45,7 @@ def _ends(said: Announcement) -> tuple[float, float]:
 
 
 def _movement(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the entries for the position and the target of something that says whether it is open or closed, or moves."""
+    """Return the entries for the position and the target of a component that reports whether it is open, closed or moving."""
     ends = {said.text("state_open", "open"): 100, said.text("state_closed", "closed"): 0}
     moving = {said.text("state_opening", "opening"): 100, said.text("state_closing", "closing"): 0}
     position, target = (read_source(said, "state_topic", "value_template", words=words) for words in (ends, moving))
@@ -129,4 +129,4 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "alarm_control_panel": "no kind of module is an alarm system",
     }
 )
-"""Components that have no kind of module for a reason that the name does not say."""
+"""Components that become no module, with a reason that is not clear from the name of the component."""

@@ -87,7 +87,7 @@ def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def on_and_off(said: Announcement) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the `map` of the state and the `map` of the command of something that is on or off."""
+    """Return the `map` of the state and the `map` of the command of a component that is on or off."""
     on, off = said.text("payload_on", "ON"), said.text("payload_off", "OFF")
     heard = {said.text("state_on", on): True, said.text("state_off", off): False}
     return meanings(heard), {"true": on, "false": off}

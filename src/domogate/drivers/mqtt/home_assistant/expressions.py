@@ -15,7 +15,7 @@ _STEP_TEXT = re.compile(r"[^.\[\]{}]+")
 
 
 class Unparsable(Exception):
-    """The text is not an expression of the small part of the language."""
+    """The text is not an expression of the small part of Jinja that this module parses."""
 
 
 class Linear(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class Linear(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One of two texts. `then` is meant if the value equals `literal`, or if it is true and `literal` is None."""
+    """A choice between two texts: `then` if the value equals `literal`, or if `literal` is None and the value is true."""
 
     value: Linear
     literal: str | None

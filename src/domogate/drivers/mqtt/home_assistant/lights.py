@@ -91,7 +91,7 @@ def _json(said: Announcement) -> _Tables:
 
 
 def _template(said: Announcement) -> _Tables:
-    """A light whose commands are constant texts. Other parts of such a light depend on programs in its templates."""
+    """Translate a light whose commands are constant texts. Its other values need templates that cannot be translated."""
     words = {"true": said.text("command_on_template"), "false": said.text("command_off_template")}
     if not all(words.values()) or any(sign in word for word in words.values() for sign in ("{{", "{%", "{#")):
         raise Untranslatable("a light of the schema 'template' whose commands are not constant texts cannot be translated")

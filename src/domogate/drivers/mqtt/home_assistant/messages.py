@@ -13,7 +13,7 @@ _LARGEST_MESSAGE = 256 * 1024
 _LONGEST_TOPIC = 300
 _MOST_PARTS = 500
 _MOST_FIELDS = 200
-"""Of a device and of one part. Every part gets a copy of the fields of its device."""
+"""The limit for a device and for one part. Every part gets a copy of the fields of its device."""
 _MOST_LISTED = 20
 _LONGEST_NAME = 100
 _BASE = "~"

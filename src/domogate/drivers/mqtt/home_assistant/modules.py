@@ -18,7 +18,7 @@ from domogate.drivers.mqtt.payloads import Unreadable
 
 _log = get_logger(__name__)
 _MOST_PARTS = 5_000
-"""Of all announcements of a search."""
+"""The limit for all announcements of a search."""
 _MOST_LOGGED = 20
 _LONGEST_LABEL = 40
 _LONGEST_TOPIC = 100
@@ -29,7 +29,7 @@ _UNITS: Mapping[str, tuple[str, float]] = MappingProxyType(
 _CLIMATE_UNITS: Mapping[str, Mapping[str, tuple[float, float]]] = MappingProxyType(
     {"temperature": {"°C": (1.0, 0.0), "°F": (5 / 9, -160 / 9)}, "humidity": {"%": (1.0, 0.0)}}
 )
-"""What a sensor can add to a thermostat: for each unit, the factor and the offset to Celsius or percent."""
+"""The measures that a sensor can add to a thermostat: for each unit, the factor and the offset to Celsius or percent."""
 _OF_REMOTES = frozenset(("event", "device_automation"))
 """The components of buttons that a person presses."""
 _AVAILABILITY_WORDS = MappingProxyType({"payload_available": "online", "payload_not_available": "offline"})
