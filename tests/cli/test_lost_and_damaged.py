@@ -261,7 +261,7 @@ class TestBrokenOffBackups:
         folder.mkdir()
         slow = (
             "import domogate.stores.backup as b, time, sys;"
-            "b._check = lambda path, content: (print('copied', flush=True), time.sleep(100));"
+            "b._check = lambda *_: (print('copied', flush=True), time.sleep(100));"
             "from domogate.cli import main; sys.argv = ['domogate', *sys.argv[1:]]; main()"
         )
         command = [sys.executable, "-c", slow, "backup", str(folder / "b.db"), "--data", str(used.data)]

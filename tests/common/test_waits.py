@@ -3,6 +3,7 @@
 import asyncio
 
 from domogate.common.waits import Waits
+from domogate.edge.slow_requests import SlowRequests
 
 
 class TestWaits:
@@ -18,6 +19,13 @@ class TestWaits:
             await asyncio.sleep(0)
         found = waits.take()
         assert 0 < found["store"] <= found["outer"]
+        assert waits.take() == {}
+
+    async def test_the_waits_of_a_fast_request_are_not_added_to_the_next_request_with_its_id(self) -> None:
+        waits = Waits(lambda: "r1", shortest=0.0)
+        with waits.measure("store"):
+            await asyncio.sleep(0)
+        SlowRequests(1.0, {}, waits).forget()
         assert waits.take() == {}
 
     async def test_work_without_a_request_is_not_measured(self) -> None:

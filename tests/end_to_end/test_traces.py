@@ -43,7 +43,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> I
 
 def command(gateway: Gateway, parent: str) -> tuple[str, dict[str, str]]:
     who, target = gateway.case(E1)
-    answer = gateway.send(E1, target, who=who, headers={"traceparent": parent})
+    answer = gateway.send(E1, target, who=who, headers={"traceparent": parent, "tracestate": f"a={'b' * 200}"})
     assert answer.status_code == 200, answer.text
     return who, dict(target)
 
@@ -64,7 +64,8 @@ class TestOneGateway:
             spans = collector.wait_for(trace_id, PLUG, "order", "driver execute", "webhook delivery")
             (delivery, *_) = spans["webhook delivery"]
             traced = f"00-{trace_id}-{delivery.span_id}-01"
-            receiver.wait_for(lambda got: any(one.headers.get("traceparent") == traced for one in got))
+            got = receiver.wait_for(lambda got: any(one.headers.get("traceparent") == traced for one in got))
+            assert [one.headers["tracestate"] for one in got if "tracestate" in one.headers] == [], "it is not passed on"
         finally:
             gateway.api.http.delete(f"/webhooks/{made.json()['id']}", headers=headers)
             receiver.close()

@@ -23,7 +23,7 @@ class Folder:
 
     files: list[BackupFile] = field(default_factory=list)
     error: Exception | None = None
-    removal_error: OSError | None = None
+    removal_error: Exception | None = None
     attempts: int = 0
 
     async def list_backups(self) -> Sequence[BackupFile]:
@@ -179,8 +179,11 @@ class TestFailures:
                 assert [*problems, backups.problem] == ["the last backup failed: not allowed", None]
         assert len(folder.files) == 1
 
-    async def test_an_old_backup_that_cannot_be_removed_is_logged(self, folder: Folder, clock: LoopClock) -> None:
-        folder.removal_error = PermissionError("not allowed")
+    @pytest.mark.parametrize("error", [PermissionError("not allowed"), ValueError("not allowed")])
+    async def test_an_old_backup_that_cannot_be_removed_is_logged(
+        self, folder: Folder, clock: LoopClock, error: Exception
+    ) -> None:
+        folder.removal_error = error
         with capture_logs() as logs:
             async with running(folder, clock) as backups:
                 await asyncio.sleep(HOUR)

@@ -5,11 +5,12 @@ import shutil
 import sqlite3
 import threading
 from contextlib import closing
+from math import inf
 from pathlib import Path
 
 import pytest
 
-from domogate.stores import SqlStore, backup, restore, sqlite_url
+from domogate.stores import SqlStore, backup, log_check, restore, sqlite_url
 from domogate.stores.backup_folder import SqliteBackupFolder, list_backup_files
 from support.clocks import NOW
 from support.stores import ANNA, SMALL, OpenStore
@@ -93,6 +94,48 @@ class TestAdding:
             await task
         assert names_in(tmp_path) == []
 
+    async def test_a_stop_also_ends_the_check(self, store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The check of a large copy takes long, and the gateway has little time to stop."""
+        monkeypatch.setattr(backup, "_CHECK_EVERY", 100)
+        source, target = tmp_path / "domogate.sqlite3", tmp_path / "copy.sqlite3"
+        asked = 0
+
+        def count(most: float) -> bool:
+            nonlocal asked
+            asked += 1
+            return asked <= most
+
+        backup.back_up(source, tmp_path / "whole.sqlite3", is_wanted=lambda: count(inf))
+        before_the_end, asked = asked - 2, 0
+        with pytest.raises(backup.BackupStopped):
+            backup.back_up(source, target, is_wanted=lambda: count(before_the_end))
+        assert asked > before_the_end
+        assert not target.exists()
+
+
+class TestLog:
+    def test_commits_of_another_process_are_not_damage(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        count = log_check._count_valid_frames
+        with closing(sqlite3.connect(tmp_path / "live.sqlite3", isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("CREATE TABLE numbers (number INTEGER)")
+
+            def count_and_commit(index: Path, header: bytes) -> int | None:
+                """Another process commits after the frames were counted."""
+                valid = count(index, header)
+                for number in range(3):
+                    connection.execute("INSERT INTO numbers VALUES (?)", (number,))
+                return valid
+
+            found = []
+            for read in (count, count_and_commit):
+                monkeypatch.setattr(log_check, "_count_valid_frames", read)
+                # The size of the log is read first, so the file must be long enough already.
+                with (tmp_path / "live.sqlite3-wal").open("r+b") as file:
+                    file.truncate(100_000)
+                found.append(log_check.find_damaged_log(tmp_path / "live.sqlite3"))
+        assert found == [None, None]
+
 
 class TestChecking:
     async def test_a_copy_with_other_content_is_not_kept(
@@ -100,7 +143,7 @@ class TestChecking:
     ) -> None:
         check = backup._check
 
-        def lose_users(path: Path, expected: backup.Content | None = None) -> None:
+        def lose_users(path: Path, expected: backup.Content | None = None, *_: object) -> None:
             with closing(sqlite3.connect(path)) as connection:
                 connection.execute("DELETE FROM users")
                 connection.commit()

@@ -35,7 +35,6 @@ class Snapshot:
 
     async def renew(self) -> None:
         self.drivers = self._gateway.driving.list_drivers()
-        self._measure_disk()
         if self._counting is None or self._counting.done():
             self._counting = asyncio.create_task(self._count(), name="count data for the metrics")
         # The count is not cancelled: the next scrape can use its result.
@@ -48,6 +47,7 @@ class Snapshot:
         return Counter((driver.name, one.state) for driver in self.drivers for one in driver.connections)
 
     async def _count(self) -> StoreFigures | None:
+        await asyncio.to_thread(self._measure_disk)  # A network disk can hang.
         try:
             return await self._gateway.monitor.read_figures(_FRESH)
         except Exception as error:

@@ -24,6 +24,10 @@ class SlowRequests:
         self._written = 0
         self._omitted = 0
 
+    def forget(self) -> None:
+        """Forget the waits of a fast request. A client can use its id for another request."""
+        self._waits.take()
+
     def log(self, method: str, operation: str, status: int, seconds: float) -> None:
         waits = self._waits.take()
         now = time.monotonic()

@@ -5,7 +5,6 @@ functions.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from math import inf
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -99,7 +98,6 @@ class Edge:
         self._handlers = dict(handlers)
         self._find_warning = find_warning
         self._slow = slow
-        self._slow_after = inf if slow is None else slow.limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -223,8 +221,11 @@ class Edge:
             self._metrics.in_flight -= 1
             # The duration of a stream does not measure the speed of the gateway.
             self._metrics.count_request(operation, status, None if is_stream else seconds)
-        if seconds > self._slow_after and self._slow is not None and not is_stream:
-            self._slow.log(asked[0], operation, status, seconds)
+        if self._slow is not None:
+            if seconds > self._slow.limit and not is_stream:
+                self._slow.log(asked[0], operation, status, seconds)
+            else:
+                self._slow.forget()
         if self._access_log:
             # Without the query string and the headers, because these can contain keys and tokens.
             method, path, address = asked

@@ -21,6 +21,8 @@ if sys.platform != "win32":
 
 _PAGES_A_STEP = 4_096
 """The number of pages in one step of the copy (16 MB). After each step, the copy stops if the backup is not wanted any more."""
+_CHECK_EVERY = 10_000
+"""The number of steps of SQLite after which the check of a backup stops if the backup is not wanted any more."""
 _COUNTED = ("plants", "modules", "users")
 _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), (SELECT count(*) FROM users)"
 
@@ -85,7 +87,11 @@ def back_up(
                 copy.execute("DELETE FROM gateways")
             copy.commit()
         stop_if_unwanted()
-        _check(unfinished, content)
+        try:
+            _check(unfinished, content, is_wanted)
+        except ValueError:
+            stop_if_unwanted()  # The check was interrupted.
+            raise
         if replace and not replace_larger:
             _refuse_to_replace_larger(path, unfinished)
         _publish(unfinished, path, replace=replace)
@@ -124,9 +130,10 @@ def restore(backup_path: Path, data_file: Path) -> None:
 # the content of backups
 
 
-def _check(path: Path, expected: Content | None = None) -> None:
-    """Raises ValueError if the database is damaged, or if its content is not the expected content."""
+def _check(path: Path, expected: Content | None = None, is_wanted: Callable[[], bool] = lambda: True) -> None:
+    """Raises ValueError if the database is damaged, if its content is not the expected content, or if it is not wanted."""
     with _reading(path) as connection:
+        connection.set_progress_handler(lambda: not is_wanted(), _CHECK_EVERY)
         _check_tables(connection, path)
         mistakes = [text for (text,) in connection.execute("PRAGMA integrity_check(10)") if text != "ok"]
         if mistakes:

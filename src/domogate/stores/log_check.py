@@ -38,6 +38,8 @@ def find_damaged_log(path: Path) -> str | None:
                 frame = file.read(_FRAME)
                 is_commit = len(frame) == _FRAME and frame[4:8] != bytes(4) and frame[8:16] == header[16:24]
                 lost += is_commit
+            if lost > 1 and _count_valid_frames(Path(f"{path}-shm"), header) != valid:
+                return None  # Another process committed while the frames were read.
     except OSError:
         return None
     return f"its log {log.name} is damaged after frame {valid}, and {lost} commits follow" if lost > 1 else None

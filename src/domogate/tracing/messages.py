@@ -26,7 +26,8 @@ class MessageTraces:
             yield headers
 
     async def answer(self, subject: str, headers: Mapping[str, str] | None, work: Awaitable[None]) -> None:
-        parent = _propagator.extract(dict(headers or {}), Context())
+        carrier = {name: value for name, value in (headers or {}).items() if name == "traceparent"}
+        parent = _propagator.extract(carrier, Context())
         with make_span(self._tracer, "nats answer", SpanKind.SERVER, _describe(subject), parent):
             await work
 

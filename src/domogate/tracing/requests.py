@@ -14,7 +14,8 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 _OPERATION, _STREAM = "domogate.operation", "domogate.stream"
 """Keys of the ASGI scope that the surfaces set."""
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-_PROPAGATED = {b"traceparent": "traceparent", b"tracestate": "tracestate"}
+_PARENT = b"traceparent"
+"""`tracestate` is not passed on: a client could send 8 KB in it to the receivers of webhooks."""
 _propagator = TraceContextTextMapPropagator()
 
 
@@ -73,8 +74,8 @@ class RequestTraces:
         return traced
 
     def _begin(self, method: str, headers: Sequence[Header]) -> Span:
-        carrier = {_PROPAGATED[name]: value.decode("latin-1") for name, value in headers if name in _PROPAGATED}
-        context = _propagator.extract(carrier) if carrier else None
+        parent = next((value for name, value in headers if name == _PARENT), None)
+        context = None if parent is None else _propagator.extract({"traceparent": parent.decode("latin-1")})
         return self._tracer.start_span(_known(method), context, SpanKind.SERVER)
 
     def _end(self, span: Span, method: str, operation: str | None, raw_path: bytes, status: int) -> None:

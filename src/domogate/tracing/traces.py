@@ -41,7 +41,8 @@ class Traces:
         resource = Resource.create({"service.name": "domogate", "service.version": version, "service.instance.id": instance})
         by_ratio = TraceIdRatioBased(ratio)
         self._provider = TracerProvider(
-            # A client can ask that its trace is not recorded. It cannot ask for more traces than the ratio allows.
+            # A client can ask that its trace is not recorded. The flag of a client does not raise the ratio, but a client that
+            # chooses the id of its trace can choose one that is recorded: other gateways must decide the same for this id.
             sampler=ParentBased(by_ratio, remote_parent_sampled=by_ratio),
             resource=resource,
             shutdown_on_exit=False,

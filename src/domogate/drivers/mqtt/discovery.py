@@ -66,7 +66,8 @@ async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: flo
         problem = f"The broker at {chosen.host}:{chosen.port} cannot be used: {explain_error(error)}."
         check = "the user name and the password" if isinstance(error, BrokerRefused) else "the address and the port"
         raise DiscoveryFailed(f"{problem} Check {check}.") from None
-    return Discovery(*find_modules(received, chosen.name if len(brokers) > 1 else None))
+    # On a thread: a broker can hold thousands of announcements.
+    return Discovery(*await asyncio.to_thread(find_modules, received, chosen.name if len(brokers) > 1 else None))
 
 
 async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:

@@ -84,7 +84,9 @@ def read_command_template(template: str | None, names: Collection[str] = ("value
     """
     if not template:
         return CommandTemplate()
-    found = [*_EXPRESSION.finditer(template), *_STATEMENT.finditer(template)] if len(template) <= _LONGEST_TEMPLATE else []
+    if len(template) > _LONGEST_TEMPLATE:
+        raise _refusal(template, "{{ value }}")
+    found = [*_EXPRESSION.finditer(template), *_STATEMENT.finditer(template)]
     payload = _STATEMENT.sub("{value}", _EXPRESSION.sub("{value}", template))
     parsed = _parse(found[0][0]) if len(found) == 1 and not any(sign in payload for sign in _MARKS) else None
     value = parsed.value if isinstance(parsed, Choice) else parsed
