@@ -12,7 +12,7 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.stores import SqlStore, restore, sqlite_url
 from support.clocks import NOW
-from support.stores import HOUSE, LAMP, SMALL, OpenStore
+from support.stores import HOUSE, LAMP, SMALL, OpenStore, level_in
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ class TestBackup:
         self, filled: SqlStore, open_store: OpenStore, tmp_path: Path
     ) -> None:
         levels: dict[int, int] = {}
-        filled.listen(lambda changes: levels.update({change.cursor: change.event.state.level for change in changes}))  # type: ignore[union-attr,misc]  # only lights change
+        filled.listen(lambda changes: levels.update({change.cursor: level_in(change.event) for change in changes}))
         written, stop = asyncio.Event(), asyncio.Event()
 
         async def write() -> None:
@@ -53,7 +53,7 @@ class TestBackup:
             restored = await open_store(sqlite_url(tmp_path / f"restored-{number}" / "domogate.db"))
             stored = await restored.find_plant(HOUSE.id)
             assert stored is not None
-            assert stored.states[LAMP.id].state.level == levels[stored.cursor]  # type: ignore[union-attr]  # a light
+            assert level_in(stored.states[LAMP.id]) == levels[stored.cursor]
             assert stored.topology == SMALL.plants[0].topology
             await restored.record([on(0)])
             assert await restored.newest_cursor() == stored.cursor + 1

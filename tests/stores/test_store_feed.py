@@ -6,6 +6,7 @@ import msgspec
 from sqlalchemy import text
 
 from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.events import StateChanged
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.opening import open_database
@@ -32,7 +33,8 @@ class TestTheChangesOfSomePlants:
         recorded = record_changes(filled_store)
         start = await filled_store.newest_cursor()
         await switch(filled_store, 5)
-        ours = [change for change in recorded.changes if change.event.plant_id == HOUSE.id]  # type: ignore[union-attr]  # only those were read
+        states = [(change, change.event) for change in recorded.changes]
+        ours = [change for change, event in states if isinstance(event, StateChanged) and event.plant_id == HOUSE.id]
         assert list(await filled_store.list_changes_of({HOUSE.id}, start, 100)) == ours
         assert list(await filled_store.list_changes_of({HOUSE.id, OTHER.id}, start, 100)) == recorded.changes
         assert list(await filled_store.list_changes_of({HOUSE.id}, ours[1].cursor, 2)) == ours[2:4]

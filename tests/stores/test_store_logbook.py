@@ -80,10 +80,12 @@ class TestWhatUnitsReport:
         await site.record([report(DARK, NOW + 1)])
         await site.record([report(WELL, NOW + 2)])
         light = FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT
-        of = {"plant_id": SITE.id, "module_id": UNIT.id, "module": "Exit sign", "failure": light}
+        failed = LogbookEntry(
+            plant_id=SITE.id, at=NOW + 1, kind=LogbookKind.FAILURE, module_id=UNIT.id, module="Exit sign", failure=light
+        )
         assert await entries(site) == [
-            LogbookEntry(at=NOW + 1, kind=LogbookKind.FAILURE, **of),  # type: ignore[arg-type]  # fields by name
-            LogbookEntry(at=NOW + 2, kind=LogbookKind.REPAIR, **of),  # type: ignore[arg-type]  # fields by name
+            failed,
+            replace(failed, at=NOW + 2, kind=LogbookKind.REPAIR),
         ]
 
     async def test_reports_of_one_call_build_on_each_other(self, site: SqlStore) -> None:

@@ -26,6 +26,7 @@ from support.stores import (
     SCENE,
     SMALL,
     an_id,
+    level_in,
     record_changes,
 )
 
@@ -57,7 +58,7 @@ class TestFindPlant:
 
     async def test_no_change_up_to_its_cursor_is_missing_and_none_after_it_is_in_it(self, filled_store: SqlStore) -> None:
         levels: dict[int, int] = {}
-        filled_store.listen(lambda changes: levels.update({change.cursor: change.event.state.level for change in changes}))  # type: ignore[union-attr,misc]  # only lights change
+        filled_store.listen(lambda changes: levels.update({change.cursor: level_in(change.event) for change in changes}))
 
         written, stop = asyncio.Event(), asyncio.Event()
 
@@ -74,7 +75,7 @@ class TestFindPlant:
         for _ in range(20):
             stored = await filled_store.find_plant(HOUSE.id)
             assert stored is not None
-            seen.append((stored.cursor, stored.states[LAMP.id].state.level))  # type: ignore[union-attr]  # only those were read
+            seen.append((stored.cursor, level_in(stored.states[LAMP.id])))
         stop.set()
         await writing
         assert [level for _, level in seen] == [levels[cursor] for cursor, _ in seen]

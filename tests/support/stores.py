@@ -15,7 +15,7 @@ from domogate.domain.authorization import AuthorizationCode, RefreshToken, Sessi
 from domogate.domain.commands import SceneStep, SetLight
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.estate import Estate, EstatePlant, FirstState
-from domogate.domain.events import Change, Event, PlantAspect, PlantChanged
+from domogate.domain.events import Change, Event, PlantAspect, PlantChanged, StateChanged
 from domogate.domain.ids import Id, new_id
 from domogate.domain.limits import Limits
 from domogate.domain.passkeys import Passkey
@@ -40,6 +40,7 @@ from domogate.domain.plants import (
 from domogate.domain.safety import SparePart, SpareParts, SparePartType
 from domogate.domain.states import LightState, PlugState, Reading, State, Unit
 from domogate.domain.webhooks import Webhook
+from domogate.ports import StoredState
 from domogate.stores import SqlStore, direct
 from support.clocks import NOW
 
@@ -71,6 +72,14 @@ def record_changes(store: SqlStore) -> ChangeRecorder:
     recorder = ChangeRecorder()
     store.listen(recorder)
     return recorder
+
+
+def level_in(source: Event | StoredState) -> int:
+    """The level of a light, from an event or from the store."""
+    assert isinstance(source, StateChanged | StoredState)
+    assert isinstance(source.state, LightState)
+    assert source.state.level is not None
+    return source.state.level
 
 
 class HeldStore(SqlStore):
