@@ -6,7 +6,7 @@ from collections.abc import Callable
 def between(low: float, high: float) -> Callable[[float], float]:
     def check(value: float) -> float:
         if not low <= value <= high:
-            raise ValueError(f"a number from {low:g} to {high:g} is allowed")
+            raise ValueError(f"a number from {low:.12g} to {high:.12g} is allowed")
         return value
 
     return check
