@@ -8,7 +8,6 @@ import httpx
 import pytest
 from httpx_sse import ServerSentEvent
 
-from domogate.domain.ids import new_id
 from support.extension_operations import X2
 from support.gateway import QUICK, Gateway, running, serve_estate
 from support.http import KEY_HEADER
@@ -21,7 +20,8 @@ pytestmark = pytest.mark.slow
 
 KEY = "key-of-the-house-4711"
 OWNER, FRIEND = "owner@example.com", "friend@example.com"
-HOUSE, LAMP = str(new_id()), str(new_id())
+HOUSE, LAMP = "5b729328-9304-4868-8d76-5e6094e06642", "8f1f6a53-66c4-4b0c-9f1e-0a4f5ad7c6b1"
+"""The simulator chooses the first level of a lamp by its id. With a random id, it could be the level that a test sets."""
 
 
 @pytest.fixture(scope="module")

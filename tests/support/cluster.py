@@ -208,9 +208,12 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster(gateways: int = 3, settings: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+def running_cluster(gateways: int = 3, settings: Mapping[str, str] | None = None, *, module: str = CLI) -> Iterator[Cluster]:
+    """`module` is the Python module that the gateways run."""
     with tempfile.TemporaryDirectory(prefix="domogate-cluster-") as folder, postgres_server() as postgres:
         cluster = Cluster(Path(folder), postgres, gateways, settings or {})
+        for member in cluster.members:
+            member.module = module
         try:
             cluster.start()
             yield cluster

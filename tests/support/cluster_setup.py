@@ -196,6 +196,9 @@ class Messenger:
     def let_go(self, shards: Collection[int]) -> None:
         self.held.difference_update(shards)
 
+    async def wait_let_go(self) -> None:
+        pass
+
     def publish_shards(self) -> None:
         if not self.is_cut:
             for member in self.members:

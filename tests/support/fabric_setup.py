@@ -58,7 +58,12 @@ class Side:
         self.connection = NatsConnection(access, "test")
         self.host = Driven()
         self.is_moving = False
+        self.looked = 0
+        """How often the fabric has asked whether a shard is moving."""
         self.spread: list[float] = []
+        self.spreading = asyncio.Event()
+        """While it is not set, the other gateways do not know what an order has changed."""
+        self.spreading.set()
         self.fabric = NatsFabric(self.connection, SystemClock(), cluster, self._is_moving, self._spread)
         self.fabric.serve(self.host)
 
@@ -69,10 +74,12 @@ class Side:
         await self.connection.flush()
 
     async def _is_moving(self, _shard: int) -> bool:
+        self.looked += 1
         return self.is_moving
 
     async def _spread(self, seconds: float) -> None:
         self.spread.append(seconds)
+        await self.spreading.wait()
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from domogate.fabric.nats import NatsFabric
 from domogate.fabric.progress import NatsProgress
 from domogate.identity.rate_sharing import RateSharing
 from domogate.identity.rates import RateWindows
-from domogate.ports import Fabric, Holdings, MessageLink, MessageTrace
+from domogate.ports import Fabric, Holdings, MessageTrace
 from domogate.services.cluster import (
     ClusterClock,
     ClusterStatus,
@@ -69,7 +69,7 @@ class Cluster:
         self._connection = NatsConnection(nats_access(settings), name)
         self._progress = NatsProgress(self._connection, settings.cluster)
         self._propagation = Propagation(
-            store, self._progress, self._list_others, lambda: self._own_id, settings.knowledge_bound
+            store, self._progress, self._list_others, lambda: self._known_as, settings.knowledge_bound
         )
         self._nats = NatsFabric(self._connection, clock, settings.cluster, watch.is_moving, self._propagation.wait, trace)
         self.fabric: Fabric = self._nats
@@ -80,14 +80,12 @@ class Cluster:
     def _own_id(self) -> Id | None:
         return None if self.membership is None or self.membership.member is None else self.membership.member.id
 
-    def _list_others(self) -> Collection[Id]:
-        """Return the other members that must know a change before the write is answered.
+    @property
+    def _known_as(self) -> Id | None:
+        return None if self.membership is None else self.membership.known_as
 
-        Members that are cut off are left out: they are not ready, so no client reads from them.
-        """
-        members = () if self.membership is None else self.membership.members
-        own_id = self._own_id
-        return [m.member.id for m in members if m.member.id != own_id and m.link is not MessageLink.CUT_OFF]
+    def _list_others(self) -> Collection[Id]:
+        return () if self.membership is None else self.membership.list_others()
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
         return AnswerAfterWrite(application, lambda: self._store.written, self._propagation.wait)
@@ -140,6 +138,7 @@ class Cluster:
             version=__version__,
             cluster=self._cluster,
         )
+        self.membership.on_members = self._propagation.on_members
         await self._progress.start(self._propagation.on_question, self._propagation.on_answer)
         await self._nats.on_feed(self._store.poll_now)
         self._store.on_commit = self._nats.publish_feed
@@ -147,6 +146,8 @@ class Cluster:
         self._nats.on_link(self.membership.wake)
         if self._rates is not None:
             await self._nats.on_usage(self._rates.receive)
+        # From the next step on, other gateways count on answers.
+        await self._nats.flush()
         await self.membership.start()
 
     def begin_leave(self) -> None:
@@ -158,6 +159,7 @@ class Cluster:
         """Wait until this gateway drives no plant, and leave the cluster."""
         if self.membership is not None:
             await self.membership.stop()
+            await self._nats.finish()
 
     async def stop(self) -> None:
         self._store.on_commit = lambda: None

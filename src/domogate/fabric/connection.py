@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import nats
-from nats.aio.client import Client
+from nats.aio.client import PING_PROTO, Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error, NoRespondersError
@@ -89,12 +89,20 @@ class Inbox:
 
 
 class _Client(Client):
-    """A NATS client that ignores messages whose subject is not UTF-8.
+    """A NATS client that corrects two faults of the library."""
 
-    Otherwise the library would stop reading from the server.
-    """
+    async def _send_ping(self, future: "asyncio.Future[bool] | None" = None) -> None:
+        """Send a ping after the commands that wait in the buffer.
+
+        The library sends it before them. Then the answer to the ping does not prove that the server has got these commands. A
+        subscription that is drained could lose messages.
+        """
+        self._pongs.append(asyncio.Future() if future is None else future)
+        await self._send_command(PING_PROTO)
+        await self._flush_pending()
 
     def _build_message(self, *parts: Any) -> Msg | None:
+        """Ignore messages whose subject is not UTF-8. Otherwise the library would stop reading from the server."""
         try:
             return cast(Msg, super()._build_message(*parts))
         except UnicodeDecodeError:
@@ -136,7 +144,7 @@ class NatsConnection:
         return 0 if self._client is None else self._client.max_payload
 
     async def start(self) -> None:
-        """Connect in the background. Return when the first attempt has ended."""
+        """Connect in the background, and wait until the first attempt has ended."""
         attempted = asyncio.Event()
         self._task = asyncio.create_task(self._keep_connected(attempted), name="connection to NATS")
         await attempted.wait()
@@ -225,7 +233,7 @@ class NatsConnection:
         Raises ConnectionError if there is no connection.
         """
         try:
-            await _flush(self._require())
+            await self._require().flush(_CONNECT_SECONDS)
         except Error as error:
             raise ConnectionError(str(error)) from error
 
@@ -305,7 +313,7 @@ class NatsConnection:
             )
         for subject, handler in self._handlers.items():
             self._subscriptions[subject] = await self._subscribe(client, subject, handler)
-        await _flush(client)
+        await client.flush(_CONNECT_SECONDS)
 
     async def _disconnect(self) -> None:
         client, self._client = self._client, None
@@ -325,12 +333,6 @@ class NatsConnection:
 
     async def _on_closed(self) -> None:
         self._lost.set()
-
-
-async def _flush(client: Client) -> None:
-    # The library sends the ping of a flush before the messages that wait in its buffer. So the second ping comes after these.
-    for _ in range(2):
-        await client.flush(_CONNECT_SECONDS)
 
 
 async def _close(client: Client) -> None:

@@ -1,12 +1,14 @@
 """The fabric of a cluster: questions about a plant go over NATS to the gateway that drives the plant.
 
 Each shard has one subject. A gateway subscribes to the subjects of the shards that it holds. A question about a plant that
-this gateway drives does not use NATS. Two more subjects wake up other gateways: one after a commit, one after a change of
-shards. The messages of these two subjects have no content. One more subject carries the numbers of admitted requests.
+this gateway drives does not use NATS. Three more subjects wake up other gateways: after a commit, after shards were released,
+and after a gateway has subscribed to shards. Their messages have no content. One more subject carries the numbers of admitted
+requests.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import NoReturn, TypeVar
 
 from nats.aio.msg import Msg
@@ -15,7 +17,7 @@ from nats.errors import NoRespondersError
 from domogate.common.limited_log import LimitedLog
 from domogate.common.log import get_logger
 from domogate.common.stalls import StallMeter
-from domogate.common.tasks import cancel
+from domogate.common.tasks import cancel, wait_for_event
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceTimeout, Fault, Internal
 from domogate.domain.ids import Id
@@ -41,6 +43,7 @@ from domogate.fabric.messages import (
     refuse,
 )
 from domogate.fabric.pictures import join_picture, split_picture
+from domogate.fabric.subscriptions import ShardSubscriptions, calling, signal
 from domogate.ports import Clock, DeviceHost, MessageTrace, NotHeld, Picture
 
 _log = get_logger(__name__)
@@ -51,6 +54,8 @@ _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 1.0
 """In seconds. If there is no answer after this time, the question is sent again: the question or its answer may be lost."""
 _FEED_PAUSE = 0.005
+_LAST_ANSWERS = 1.0
+"""In seconds. When the gateway lets shards go or leaves the cluster, questions that arrived earlier have this time."""
 _LEEWAY = 0.15
 """The seconds that a caller waits after the deadline. The host needs up to 0.1 s to write the outcome of the order."""
 _ENVELOPE = 1_024
@@ -88,9 +93,7 @@ class NatsFabric:
         self._spread = spread
         self._trace = trace
         self._local = InProcessFabric(clock)
-        self._held: set[int] = set()
-        self._changed = asyncio.Event()
-        self._subscribing: asyncio.Task[None] | None = None
+        self._shards = ShardSubscriptions(connection, cluster, self._on_question)
         self._stalls = StallMeter()
         self._answering: set[asyncio.Task[None]] = set()
         self._feed_timer: asyncio.TimerHandle | None = None
@@ -107,13 +110,19 @@ class NatsFabric:
     async def start(self) -> None:
         self._stalls.start()
         await self._connection.start()
-        self._subscribing = asyncio.create_task(self._keep_subscriptions(), name="subscriptions of shards")
+        await self._shards.start()
+
+    async def finish(self) -> None:
+        """Wait until the questions of other gateways are answered, but only for a short time."""
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=_LAST_ANSWERS)
 
     async def stop(self) -> None:
         self._stalls.stop()
         if self._feed_timer is not None:
             self._feed_timer.cancel()
-        await cancel(self._subscribing, *self._answering)
+        await self._shards.stop()
+        await cancel(*self._answering)
         await self._connection.stop()
 
     @property
@@ -124,32 +133,28 @@ class NatsFabric:
 
     def hold(self, shards: Iterable[int]) -> None:
         """Answer questions about the plants of these shards from now on. Returns at once."""
-        self._held.update(shards)
-        self._changed.set()
+        self._shards.add(shards)
 
     def let_go(self, shards: Iterable[int]) -> None:
         """Answer no new questions about the plants of these shards. Returns at once."""
-        self._held.difference_update(shards)
-        self._changed.set()
+        self._shards.remove(shards)
 
-    async def _keep_subscriptions(self) -> None:
-        """Keep the subscriptions equal to the subjects of the held shards."""
-        subscribed: set[int] = set()
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            gone, new = subscribed - self._held, self._held - subscribed
-            subscribed = set(self._held)
-            await asyncio.gather(*(self._connection.unsubscribe(self._subject(shard)) for shard in gone))
-            await asyncio.gather(*(self._connection.subscribe(self._subject(shard), self._on_question) for shard in new))
+    async def wait_let_go(self) -> None:
+        """Wait until this gateway gets no questions about these plants any more, but only for a short time."""
+        await wait_for_event(self._shards.equal, _LAST_ANSWERS)
+
+    async def flush(self) -> None:
+        """Wait until the server knows the subscriptions. Without a connection, return at once."""
+        with suppress(ConnectionError):
+            await self._connection.flush()
 
     async def on_feed(self, callback: Callable[[], None]) -> None:
         """Call `callback` when another gateway has committed changes."""
-        await self._connection.subscribe(f"{self._prefix}.feed", _calling(callback))
+        await self._connection.subscribe(f"{self._prefix}.feed", calling(callback))
 
     async def on_shards(self, callback: Callable[[], None]) -> None:
         """Call `callback` when another gateway has joined the cluster, has left it, or has released shards."""
-        await self._connection.subscribe(f"{self._prefix}.shards", _calling(callback))
+        await self._connection.subscribe(f"{self._prefix}.shards", calling(callback))
 
     def on_link(self, callback: Callable[[], None]) -> None:
         """Call `callback` when this gateway has lost its connection to NATS, and when it is connected again."""
@@ -165,7 +170,7 @@ class NatsFabric:
 
     def publish_usage(self, content: bytes) -> None:
         """Tell all gateways how many requests this gateway has admitted."""
-        self._begin(self._signal("usage", content))
+        self._begin(signal(self._connection, f"{self._prefix}.usage", content))
 
     def publish_feed(self) -> None:
         """Tell the other gateways that this gateway committed changes. Several calls within a short time send one message."""
@@ -174,25 +179,16 @@ class NatsFabric:
 
     def _send_feed(self) -> None:
         self._feed_timer = None
-        self._begin(self._signal("feed"))
+        self._begin(signal(self._connection, f"{self._prefix}.feed"))
 
     def publish_shards(self) -> None:
         """Tell the other gateways that a gateway has joined the cluster, or that it has released shards."""
-        self._begin(self._signal("shards"))
-
-    async def _signal(self, subject: str, content: bytes = b"") -> None:
-        try:
-            await self._connection.publish(f"{self._prefix}.{subject}", content)
-        except ConnectionError as error:
-            _log.debug("gateways not told; they find the change themselves", subject=subject, reason=str(error))
+        self._begin(signal(self._connection, f"{self._prefix}.shards"))
 
     def _begin(self, work: "asyncio.Future[None] | Awaitable[None]") -> None:
         task = asyncio.ensure_future(work)
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
-
-    def _subject(self, shard: int) -> str:
-        return f"{self._prefix}.shard.{shard}"
 
     # questions of this gateway
 
@@ -229,8 +225,9 @@ class NatsFabric:
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:
+            moved = self._shards.moved  # From before the question, so that no message about a new holder is missed.
             try:
-                if shard in self._held:
+                if shard in self._shards.held:
                     return await ask_here()
                 left = deadline - self._clock.now()
                 if left <= 0:
@@ -239,7 +236,7 @@ class NatsFabric:
                     raise DeviceOffline("the device is offline: this gateway has no connection to the gateway that drives it")
                 self.asked += 1
                 refusal = _LATE
-                return await ask_holder(self._subject(shard), min(deadline - self._clock.now(), LONGEST_WAIT))
+                return await ask_holder(self._shards.subject_of(shard), min(deadline - self._clock.now(), LONGEST_WAIT))
             except (TimeoutError, ConnectionError):
                 pass
             except NotAMessage as error:
@@ -248,7 +245,7 @@ class NatsFabric:
             except (NoRespondersError, NotHeld):
                 if not self._connection.has_just_returned and not await self._is_moving(shard):
                     raise DeviceOffline(_NOBODY) from None
-            await asyncio.sleep(min(pause, max(0.0, deadline - self._clock.now())))
+            await wait_for_event(moved, min(pause, deadline - self._clock.now()))
             pause = min(2 * pause, _LONGEST_RETRY)
 
     async def _request_report(self, subject: str, question: Execute | Read) -> Report:
@@ -330,10 +327,3 @@ def _refuse(answer: Answer) -> NoReturn:
     if isinstance(answer, Elsewhere):
         raise NotHeld
     raise answer.fault() if isinstance(answer, Refused) else Internal(_NOT_VALID)
-
-
-def _calling(callback: Callable[[], None]) -> Callable[[Msg], Awaitable[None]]:
-    async def handle(_message: Msg) -> None:
-        callback()
-
-    return handle

@@ -37,3 +37,9 @@ def all_applied(connection: Connection, cursor: int, now: float, except_id: str)
     """Return True if all other running gateways have applied the changes up to `cursor`."""
     behind = exists().where(gateways.c.applied < cursor, gateways.c.seen_at > now - ALIVE, gateways.c.id != except_id)
     return not connection.execute(select(behind)).scalar()
+
+
+def any_running(connection: Connection, now: float, except_id: str) -> bool:
+    """Return True if another gateway runs on this database."""
+    running = exists().where(gateways.c.seen_at > now - ALIVE, gateways.c.id != except_id)
+    return bool(connection.execute(select(running)).scalar())

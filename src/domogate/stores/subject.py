@@ -187,6 +187,11 @@ class SqlSubject:
         await readers.close(_CLOSE_SECONDS)
 
     @property
+    def gateway_id(self) -> str:
+        """The id of this gateway in the list of running gateways. It is empty if this process is not a running gateway."""
+        return "" if self._presence is None else self._presence.id
+
+    @property
     def is_reachable(self) -> bool:
         """Whether the database answered when it was last asked."""
         if self._probe is not None and not self._probe.is_reachable:

@@ -108,6 +108,7 @@ class TestANewHolder:
         holder.membership.begin_leave()
         while SHARD not in other.shards:
             await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)  # The holders that the watch has read are at most this old.
         for _ in range(5):
             other.membership.wake()
             assert await watch.is_moving(SHARD)

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -10,19 +9,6 @@ from domogate.domain.shards import SHARDS
 from support.cluster_setup import FakeLeases, TestCluster
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
-
-
-@pytest.fixture
-def leases() -> FakeLeases:
-    return FakeLeases()
-
-
-@pytest.fixture
-async def cluster(leases: FakeLeases, virtual_time: None) -> AsyncIterator[TestCluster]:
-    cluster = TestCluster(leases)
-    yield cluster
-    await cluster.stop_all()
-    assert cluster.devices.conflicts == []
 
 
 class TestJoining:

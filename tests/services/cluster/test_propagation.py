@@ -108,6 +108,16 @@ class TestAWrite:
         assert await a.write_and_wait() < 0.5
         assert {node.applied for node in network.nodes.values()} == {a.written}
 
+    async def test_needs_no_timer_if_a_gateway_joins_in_the_meantime(self, network: Network, a: Node) -> None:
+        """C answers before A knows that it is a member."""
+        network.nodes["b"].feed_seconds = 0.1
+        network.living.remove(Id("c"))
+        writing = asyncio.create_task(a.write_and_wait())
+        await asyncio.sleep(0.05)
+        network.living.add(Id("c"))
+        a.propagation.on_members()
+        assert await writing < 0.15
+
     async def test_waits_for_a_slow_gateway(self, network: Network, a: Node) -> None:
         network.nodes["b"].feed_seconds = 1.5
         assert await a.write_and_wait() >= 1.5
@@ -138,7 +148,8 @@ class TestAGatewayThatDoesNotAnswer:
         writing = asyncio.create_task(a.write_and_wait())
         await asyncio.sleep(0.1)
         network.living.discard(Id("b"))
-        assert await writing < 0.5
+        a.propagation.on_members()
+        assert await writing == pytest.approx(0.1)
 
     async def test_is_not_told_that_a_gateway_without_a_lease_knows_a_change(self, network: Network, a: Node) -> None:
         """A gateway that has lost its lease is not in the list of members, so it does not answer."""

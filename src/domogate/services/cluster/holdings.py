@@ -25,7 +25,7 @@ class HeldShards:
         self.handing_over: set[int] = set()
         self.valid_until = -inf
         self.fenced = 0
-        """The number of writes that the store refused."""
+        """The number of writes that the store refused, because this gateway did not hold the shard."""
         self.empty = asyncio.Event()
         """Set while no shard is held."""
         self.empty.set()

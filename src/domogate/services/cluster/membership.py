@@ -9,13 +9,12 @@ So no shard is driven by two members.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import suppress
 from typing import Protocol
 
 import msgspec
 
 from domogate.common.log import get_logger
-from domogate.common.tasks import cancel
+from domogate.common.tasks import cancel, wait_for_event
 from domogate.domain.ids import Id, new_id
 from domogate.domain.shards import share_of
 from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, MessageLink, OtherCluster
@@ -33,10 +32,10 @@ class LeaseTimes(msgspec.Struct, frozen=True):
 
     A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s. `margin`: a member that cannot
     renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
-    another member drives these devices. `pause`: the shortest time between two renewals. `cut_off`: a member that gets no
-    messages gives its shards away after this time, if other members get messages. If NATS stops, `cut_off` must be long enough
-    for two steps: each member notices that NATS has stopped (one second, the time between two pings), and each member reads in
-    the database that the other members noticed it too (one renewal).
+    another member drives these devices. `pause`: the shortest time between the beginnings of two renewals. `cut_off`: a member
+    that gets no messages gives its shards away after this time, if other members get messages. If NATS stops, `cut_off` must be
+    long enough for two steps: each member notices that NATS has stopped (one second, the time between two pings), and each
+    member reads in the database that the other members noticed it too (one renewal).
     """
 
     lease: float = 6.0
@@ -63,7 +62,7 @@ class ShardDriver(Protocol):
 
 
 class ShardMessenger(Protocol):
-    """Carries requests to the holder of a shard. All its methods return at once; messages may be lost."""
+    """Carries requests to the holder of a shard. Messages may be lost."""
 
     @property
     def is_connected(self) -> bool:
@@ -71,11 +70,15 @@ class ShardMessenger(Protocol):
         ...
 
     def hold(self, shards: Collection[int]) -> None:
-        """Receive the requests for these shards from now on."""
+        """Receive the requests for these shards from now on. Returns at once."""
         ...
 
     def let_go(self, shards: Collection[int]) -> None:
-        """Do not receive requests for these shards any more."""
+        """Do not receive requests for these shards any more. Returns at once."""
+        ...
+
+    async def wait_let_go(self) -> None:
+        """Wait until no requests arrive for the shards of `let_go`."""
         ...
 
     def publish_shards(self) -> None:
@@ -114,9 +117,13 @@ class Membership:
         self._monotonic = monotonic
         self.member: ClusterMember | None = None
         """This gateway as a member. None while it has no lease."""
+        self.known_as: Id | None = None
+        """The id under which other members may know this gateway. It is set before the database knows it."""
         self.members: tuple[LiveMember, ...] = ()
         """The members at the last renewal of the lease."""
-        self._renewed_at = monotonic()
+        self.on_members: Callable[[], None] = lambda: None
+        """Called after each renewal, when `members` is up to date."""
+        self._began_at = self._renewed_at = monotonic()
         self._link = LinkWatch(lambda: messenger.is_connected, self._times.cut_off, monotonic)
         self._share: frozenset[int] = frozenset()
         self._sharing: frozenset[str] = frozenset()
@@ -141,6 +148,14 @@ class Membership:
         """
         passed = self._monotonic() - self._renewed_at
         return tuple(msgspec.structs.replace(live, lease_left=max(0.0, live.lease_left - passed)) for live in self.members)
+
+    def list_others(self) -> list[Id]:
+        """Return the other members that must know a change before the write is answered.
+
+        Members that are cut off are left out: they are not ready, so no client reads from them. After this member has left, it
+        is still no other member: it answers its last orders, and must not wait for itself.
+        """
+        return [m.member.id for m in self.members if m.member.id != self.known_as and m.link is not MessageLink.CUT_OFF]
 
     # life cycle
 
@@ -169,22 +184,21 @@ class Membership:
         await cancel(self._loop, *self._handing_over)
         if self._expiry is not None:
             self._expiry.cancel()
-        member, self.member = self.member, None
-        if member is not None:
+        if self.member is not None:
             try:
-                await self._leases.leave(member.id)
+                await self._leases.leave(self.member.id)
                 self._messenger.publish_shards()
             except Exception as error:
                 _log.warning("the cluster was left without notice; the lease ends soon", exc_info=error)
+        self.member = None
 
     # renewing
 
     async def _renew_regularly(self) -> None:
         while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._times.renewal):
-                    await self._woken.wait()
-                    await asyncio.sleep(self._times.pause)
+            if await wait_for_event(self._woken, self._times.renewal):
+                # A message is obeyed at once, but many messages do not make this member renew all the time.
+                await asyncio.sleep(max(0.0, self._began_at + self._times.pause - self._monotonic()))
             self._woken.clear()
             await self._renew()
 
@@ -196,7 +210,7 @@ class Membership:
         try:
             member = self.member or await self._join()
             link = self._link.look(live for live in self.members if live.member.id != member.id)
-            sent_at = self._monotonic()
+            self._began_at = sent_at = self._monotonic()
             view = await self._leases.renew(member.id, self._times.lease, is_leaving=self._leaving, link=link)
             self._clock.adjust(view.now, sent_at, self._monotonic())
             self._extend(sent_at)
@@ -217,6 +231,7 @@ class Membership:
 
     async def _join(self) -> ClusterMember:
         member = ClusterMember(new_id(), self._name, self._url, self._version, self._clock.now(), self._cluster)
+        self.known_as = member.id
         await self._leases.join(member, self._times.lease)
         self.member = member
         self._messenger.publish_shards()
@@ -249,6 +264,7 @@ class Membership:
     async def _adapt(self, member_id: Id, view: ClusterView) -> None:
         held = self._held
         self.members, self._renewed_at = view.members, self._monotonic()
+        self.on_members()
         if lost := [shard for shard, epoch in held.epochs.items() if view.held.get(shard) != epoch]:
             _log.error("other gateways have taken shards of this gateway", shards=len(lost))
             self._lose(lost)
@@ -282,6 +298,8 @@ class Membership:
     async def _hand_over(self, member_id: Id, shards: Collection[int]) -> None:
         self._messenger.let_go(shards)
         async for stopped in self._driver.hand_over(shards):
+            # Otherwise this member and the next holder would both get a request, and the refusal could be the first answer.
+            await self._messenger.wait_let_go()
             # This member may have lost a shard and acquired it again in the meantime. Such a shard is not handed over.
             released = self._held.handing_over & set(stopped)
             # The shards are removed before the release, because after the release another member may write.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 
 from domogate.common.log import get_logger
-from domogate.common.tasks import cancel
+from domogate.common.tasks import cancel, wait_for_event
 from domogate.domain.ids import Id
 
 _log = get_logger(__name__)
@@ -18,7 +18,7 @@ _log = get_logger(__name__)
 _ASK_AGAIN = 0.25
 """In seconds. If an answer is missing after this time, the question is sent again, because messages may be lost."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
-"""In seconds: the first and the longest pause between two reads of the change feed, while another gateway waits."""
+"""In seconds: the first and the longest pause between two reads of the change feed, while a gateway waits for an answer."""
 _MOST_QUESTIONS = 1_000
 
 
@@ -114,29 +114,28 @@ class Propagation:
         self._asked = self._store.written
         self._answered.clear()
         end = loop.time() + self._bound
+        told = set(self._list_others())
         try:
             self._messenger.ask(self._asked)
             while missing := set(self._list_others()) - self._answered - self._silent:
+                if missing - told:
+                    # A member has joined since the question. If it has answered, the answer was ignored: it was unknown.
+                    told |= missing
+                    self._messenger.ask(self._asked)
                 if loop.time() >= end:
                     _log.warning("gateways do not answer; writes do not wait for them", members=sorted(missing))
                     self._silent = (self._silent | missing) & set(self._list_others())
                     break
-                if not await self._have_answered(missing):
+                self._progress.clear()
+                if not await wait_for_event(self._progress, _ASK_AGAIN):
                     self._messenger.ask(self._asked)
             self._known = self._asked
         finally:
             self._asking = None
 
-    async def _have_answered(self, members: set[Id]) -> bool:
-        """Wait for the answers of these members. Return False if an answer is missing after `_ASK_AGAIN` seconds."""
-        try:
-            async with asyncio.timeout(_ASK_AGAIN):
-                while members - self._answered:
-                    self._progress.clear()
-                    await self._progress.wait()
-        except TimeoutError:
-            return False
-        return True
+    def on_members(self) -> None:
+        """Look again at the members: a write does not wait for a gateway that has left the cluster."""
+        self._progress.set()
 
     def on_answer(self, member_id: Id, cursor: int) -> None:
         """Remember that another gateway has applied all changes up to this cursor. Ids of unknown members are ignored."""

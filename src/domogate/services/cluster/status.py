@@ -18,7 +18,7 @@ class ClusterStatus(msgspec.Struct, frozen=True):
     fenced_writes: int
     """The number of writes that the store refused since the start, because another member had taken the shard."""
     knowledge_age: float
-    """The seconds for which a change of another member may be unknown to this gateway."""
+    """This gateway knows all changes of other members that are older than this number of seconds."""
     knowledge_bound: float
     nats_server: str
     """The address of the NATS server, without credentials. Empty before the first connection."""
