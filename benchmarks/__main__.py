@@ -49,7 +49,8 @@ def _write(table: str) -> None:
     _PAGE.write_text(f"{before}{_BEGIN}\n{table}\n{_END}{after}")
 
 
-def main(arguments: list[str]) -> int:
+def parse_arguments(arguments: list[str]) -> tuple[list[str], bool]:
+    """Return the chosen scenarios, and whether to write the table."""
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measure, and fail when a limit is not met.")
     parser.add_argument(
         "scenarios",
@@ -62,6 +63,11 @@ def main(arguments: list[str]) -> int:
     chosen = options.scenarios or [name for name in SCENARIOS if name not in PEERS]
     if unknown := [name for name in chosen if name not in SCENARIOS]:
         parser.error(f"unknown scenario {', '.join(unknown)}; the scenarios are {', '.join(SCENARIOS)}")
+    return chosen, options.write
+
+
+def main(arguments: list[str]) -> int:
+    chosen, write = parse_arguments(arguments)
     rows: list[Row] = []
     failed: list[str] = []
     print(_HEADER, flush=True)
@@ -75,7 +81,7 @@ def main(arguments: list[str]) -> int:
             failed.append(name)
     if failed:
         print(f"failed: {', '.join(failed)}; the other rows are valid", file=sys.stderr)
-    elif options.write:
+    elif write:
         _write("\n".join([_HEADER, *map(_line, rows)]))
     return 1 if failed or any(row.holds is False for row in rows) else 0
 

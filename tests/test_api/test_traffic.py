@@ -50,6 +50,7 @@ class TestBounds:
             add(traffic, b"/x", b"", Sent(), Sent())
         assert [one.number for one in traffic.list()][:: MOST_EXCHANGES - 1] == [6, MOST_EXCHANGES + 5]
 
+    @pytest.mark.slow
     def test_large_bodies_leave_room_for_fewer_exchanges(self) -> None:
         traffic = Traffic(redact_value)
         for _ in range(MOST_EXCHANGES):

@@ -25,6 +25,48 @@ def run(pytester: pytest.Pytester, text: str) -> pytest.RunResult:
     return pytester.runpytest_subprocess("-p", "pytest_domogate", "-p", "no:cacheprovider", "-q")
 
 
+FAKE_PROCESS = """
+import pytest_domogate
+
+class FakeProcess:
+    def __init__(self):
+        print("process started")
+
+    def stop(self):
+        print("process stopped")
+
+pytest_domogate.GatewayProcess = FakeProcess
+"""
+
+
+class TestEarlyStart:
+    """The process of the gateway loads while pytest collects the tests."""
+
+    def run(self, pytester: pytest.Pytester, *options: str) -> list[str]:
+        pytester.makeconftest(FAKE_PROCESS)
+        pytester.makepyfile(
+            test_early_start="""
+            def test_with(gateway):
+                pass
+
+            def test_other():
+                print("test runs")
+            """
+        )
+        run = pytester.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate", "-p", "no:cacheprovider", *options)
+        return [word for line in run.stdout.lines for word in ("started", "stopped", "test runs") if word in line]
+
+    def test_it_starts_before_the_first_test(self, run_tests: pytest.Pytester) -> None:
+        found = self.run(run_tests, "test_early_start.py::test_other", "test_early_start.py::test_with")
+        assert found[:2] == ["started", "test runs"]
+
+    def test_it_is_stopped_if_no_selected_test_needs_it(self, run_tests: pytest.Pytester) -> None:
+        assert self.run(run_tests, "-k", "other") == ["started", "stopped", "test runs"]
+
+    def test_a_list_of_the_tests_starts_nothing(self, run_tests: pytest.Pytester) -> None:
+        assert self.run(run_tests, "--collect-only") == []
+
+
 class TestPlugin:
     def test_the_entry_point_names_the_plugin(self) -> None:
         assert '[project.entry-points.pytest11]\ndomogate = "pytest_domogate"\n' in (PLUGIN / "pyproject.toml").read_text()

@@ -14,7 +14,7 @@ from domogate.domain.faults import Fault
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.families import FAMILIES
 from domogate.families._openapi import errors_of as errors_of_family
-from domogate.families._routes import Routes
+from domogate.families._routes import routes_of as routes_of_family
 from domogate.families._serve import build_refusal
 from domogate.http_api.openapi import errors_of
 from domogate.http_api.problems import problem_of
@@ -38,7 +38,7 @@ _FAULTS: dict[int, Fault] = {
 _WITHOUT_OPERATION = frozenset({401, 403, 429, 500, 503})
 """The statuses of faults for requests that belong to no operation of a document: logins, pages, unknown paths."""
 
-_ROUTES = {family.root.encode(): (family, Routes(family)) for family in FAMILIES}
+_ROUTES = {family.root.encode(): (family, routes_of_family(family)) for family in FAMILIES}
 _SURFACES = {surface.prefix.split("/")[1].encode(): (surface, routes_of(surface)) for surface in SURFACES}
 
 

@@ -6,7 +6,9 @@ import time
 from collections.abc import Awaitable, Callable
 
 _MOST_STEPS = 10
-"""A leap is made in at most this number of steps, so that a timer that starts another timer fires more than once."""
+"""The greatest number of steps of one leap. A timer can start another timer, so a leap has several steps: in each step, timers
+can fire.
+"""
 _ROUNDS = 5
 """The number of rounds of the event loop after each step."""
 

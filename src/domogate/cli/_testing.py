@@ -1,5 +1,6 @@
 """`domogate demo --testing`: a gateway for tests of applications."""
 
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 Testing = Annotated[bool, flag("--testing", "Serve the test API too, with which tests reset and control the gateway.")]
 TestEstate = Annotated[
-    Path | None, option("FILE", "With --testing: begin with this estate file instead of the demo estate.", show_default=False)
+    Path | None,
+    option(
+        "FILE",
+        "With --testing: begin with this estate file instead of the demo estate; `-` is standard input.",
+        show_default=False,
+    ),
 ]
 
 _FIXED = ("data", "database", "cluster", "nats")
@@ -28,7 +34,7 @@ _FIXED = ("data", "database", "cluster", "nats")
 
 
 def choose_loop(arguments: Mapping[str, Any]) -> LoopFactory | None:
-    """Return an event loop whose time a test can move, if the gateway is for tests."""
+    """Return a function that makes an event loop whose time a test can move. Return None if the gateway is not for tests."""
     if not arguments["testing"]:
         return None
     from domogate.app.movable_clock import LeapingLoop  # Only tests need it.
@@ -69,8 +75,8 @@ async def serve_kit(settings: Settings, ready_file: Path | None, estate: Path | 
 def _read(estate: Path | None) -> tuple[str, EstateFile]:
     if estate is None:
         return demo_text(), read_estate(demo_text(), "the demo estate")
-    text = estate.read_text(encoding="utf-8")
+    text, source = (sys.stdin.read(), "standard input") if str(estate) == "-" else (estate.read_text("utf-8"), str(estate))
     try:
-        return text, read_estate(text, str(estate))
+        return text, read_estate(text, source)
     except EstateMistakes as found:
-        raise Mistake("\n".join(f"{estate}: line {mistake}" for mistake in found.mistakes)) from None
+        raise Mistake("\n".join(f"{source}: line {mistake}" for mistake in found.mistakes)) from None

@@ -13,6 +13,7 @@ from domogate.app import open_tools
 from domogate.cli._command import Mistake, WrongUsage, command, top_level
 from domogate.cli._files import write_file
 from domogate.cli._greeting import greeting
+from domogate.cli._owner import refuse_root
 from domogate.cli._ready import Ready, ReadyFile, withdraw, write_credentials, write_ready
 from domogate.cli._ready_users import make_ready
 from domogate.cli._testing import TestEstate, Testing, check_testing, choose_loop, serve_kit
@@ -66,6 +67,7 @@ async def demo(
 
     settings = _show_terms(_allow_own_receivers(_allow_self_service(settings, given), given))
     with _data_folder(settings, given) as placed, withdraw(ready_file):
+        refuse_root(placed)
         await _import_once(placed, file)
         await serve_gateway(placed, on_ready, demo=_publish(file))
 

@@ -6,6 +6,7 @@ from typing import Any
 from domogate.domain.plants import SIMULATED_DRIVERS
 from domogate.drivers import mqtt, openwebnet, simulator
 from domogate.drivers.declaration import DeclaredSetting, DriverDeclaration, DriverSettings, OptionCheck
+from domogate.drivers.late import LateDriver
 from domogate.ports import Clock, Driver
 
 _LIST: tuple[DriverDeclaration[Any], ...] = (simulator.DRIVER, mqtt.DRIVER, openwebnet.DRIVER)
@@ -33,8 +34,18 @@ SETTINGS: dict[str, DeclaredSetting] = {
 
 
 def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[str, Driver]:
-    """Build one object of each driver. A driver for which `settings` has no entry gets its default settings."""
-    return {name: driver.build(clock, driver.settings_in(settings)) for name, driver in DRIVERS.items()}
+    """Build one object of each driver. A driver for which `settings` has no entry gets its default settings.
+
+    A driver whose settings list no connection is built when a plant first needs it.
+    """
+
+    def build(driver: DriverDeclaration[Any]) -> Driver:
+        own = driver.settings_in(settings)
+        if driver.connections is None or driver.connections.names(own):
+            return driver.build(clock, own)
+        return LateDriver(driver.name, lambda: driver.build(clock, own))
+
+    return {name: build(driver) for name, driver in DRIVERS.items()}
 
 
 def separate_settings(settings: Mapping[str, DriverSettings]) -> dict[str, DriverSettings]:

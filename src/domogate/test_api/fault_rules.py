@@ -37,7 +37,7 @@ OF_DEVICES = {
     FaultKind.SILENT: InjectedFault.SLOW,
     FaultKind.REFUSING: InjectedFault.REFUSING,
 }
-"""Faults of devices. The plant that a driver drives applies them, as for operators (Decision 0035).
+"""Faults of devices. They are injected into the plant in the same way as the faults that operators inject (Decision 0035).
 
 The test kit has another fault with the name `slow`, so it calls a device that never answers `silent`.
 """
@@ -62,7 +62,7 @@ class FaultRule(msgspec.Struct):
     kind: FaultKind
     wanted: RequestFacts
     user: str | None = None
-    """The e-mail of the user in `wanted`."""
+    """The e-mail of the user whose id is in `wanted`."""
     key: str | None = None
     """The name of the subscription key in `wanted`."""
     ms: int = 0

@@ -16,9 +16,9 @@ Scope = MutableMapping[str, Any]
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 _CONNECTION = "domogate.writer"
-"""The scope key of the connection. The server sets it."""
+"""The key in the ASGI scope under which the server stores the connection of the request."""
 _STREAM = "domogate.stream"
-"""The scope key of an answer without an end."""
+"""The key in the ASGI scope that marks an answer without an end, such as a stream of events."""
 _REQUEST_ID, _OPERATION = "domogate.request_id", "domogate.operation"
 
 
@@ -30,7 +30,10 @@ class Readings(NamedTuple):
     refuse: Callable[[Scope, int], Answer]
     """Return a refusal with this status in the form of the surface."""
     list_statuses: Callable[[str | None], Set[int]]
-    """Return the statuses with which an operation may refuse a request. It ignores faults with another status."""
+    """Return the statuses with which an operation may refuse a request.
+
+    A fault with another status is not applied to this operation.
+    """
 
 
 class Gate:
@@ -193,7 +196,10 @@ class _RequestRun:
 
 
 async def _until_gone(receive: Any) -> None:
-    """Wait until the server knows that the connection is closed. Otherwise it would answer with 500."""
+    """Wait until the server knows that the connection is closed.
+
+    If this function returned earlier, the server would answer with 500.
+    """
     while (await receive())["type"] != "http.disconnect":
         pass
 

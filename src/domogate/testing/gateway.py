@@ -61,8 +61,14 @@ class Gateway:
 
         Raises GatewayFailed if it is not ready after this number of seconds.
         """
-        process = GatewayProcess(estate, seconds)
-        gateway = cls(process.ready)
+        with cls.start_on(GatewayProcess(), estate, seconds=seconds) as gateway:
+            yield gateway
+
+    @classmethod
+    @contextmanager
+    def start_on(cls, process: GatewayProcess, estate: Estate | None = None, *, seconds: float = 60.0) -> Iterator["Gateway"]:
+        """Do the same as `start`, with a process that was started before."""
+        gateway = cls(process.serve(estate, seconds))
         try:
             yield gateway
         finally:
@@ -128,7 +134,9 @@ class Gateway:
         return {"Ocp-Apim-Subscription-Key": self.subscription_key, "Authorization": f"Bearer {token}"}
 
     def client(self, user: str, *, scopes: Collection[str] | None = None, **settings: Any) -> "Client":
-        """Return a client of the package domogate-client with new tokens of the user. It blocks; use it in a `with` statement.
+        """Return a client of the package domogate-client with new tokens of the user.
+
+        Its methods block until the answer has come. Use the client in a `with` statement.
 
         `settings` are those of the client, for example `deadline=5`. Raises ImportError if the package is not installed.
         """

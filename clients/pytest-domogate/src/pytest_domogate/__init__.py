@@ -6,12 +6,44 @@ from typing import Any
 import pytest
 
 from domogate.testing import Estate, Gateway
+from domogate.testing.process import GatewayProcess
 
 _SHOWN = 20
 """The number of requests that the report of a failed test shows."""
 _SHOWN_BODY = 300
 """The number of characters of a refusal that the report shows."""
 _GATEWAY = pytest.StashKey[Gateway]()
+_PROCESS = pytest.StashKey[GatewayProcess]()
+_FIXTURE = "domogate_gateway"
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Start the process of the gateway at the first test that needs it, so that it loads while pytest collects other tests."""
+    config = item.config
+    if _uses_gateway(item) and _PROCESS not in config.stash and not config.option.collectonly:
+        config.stash[_PROCESS] = GatewayProcess()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Stop the process if no selected test needs it."""
+    if not any(_uses_gateway(item) for item in session.items):
+        _stop_process(session.config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the process if it was not used, for example after an error in the collection."""
+    _stop_process(config)
+
+
+def _uses_gateway(item: pytest.Item) -> bool:
+    return _FIXTURE in getattr(item, "fixturenames", ())
+
+
+def _stop_process(config: pytest.Config) -> None:
+    process = config.stash.get(_PROCESS, None)
+    if process is not None:
+        del config.stash[_PROCESS]
+        process.stop()
 
 
 @pytest.fixture(scope="session")
@@ -21,9 +53,12 @@ def domogate_estate() -> Estate | None:
 
 
 @pytest.fixture(scope="session")
-def domogate_gateway(domogate_estate: Estate | None) -> Iterator[Gateway]:
+def domogate_gateway(domogate_estate: Estate | None, pytestconfig: pytest.Config) -> Iterator[Gateway]:
     """One gateway for all tests of this process. It is never reset by itself: use the fixture `gateway` in tests."""
-    with Gateway.start(domogate_estate) as started:
+    process = pytestconfig.stash.get(_PROCESS, None) or GatewayProcess()
+    if _PROCESS in pytestconfig.stash:
+        del pytestconfig.stash[_PROCESS]  # From now on, this fixture stops the process.
+    with Gateway.start_on(process, domogate_estate) as started:
         yield started
 
 

@@ -1,6 +1,7 @@
 """A simulated plant: its rooms, its modules and their reports."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -114,11 +115,18 @@ def _permanent(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "simulate"}
 
 
-def _new_readings(before: State | None, state: State) -> Iterator[tuple[str, Reading]]:
-    for what in MEASURES:
-        reading = getattr(state, what, None)
-        if reading is not None and reading != getattr(before, what, None):
-            yield what, reading
+def _new_readings(before: State | None, state: State) -> list[tuple[str, Reading]]:
+    return [
+        (what, reading)
+        for what in _list_measures(type(state))
+        if (reading := getattr(state, what)) is not None and reading != getattr(before, what, None)
+    ]
+
+
+@cache
+def _list_measures(kind: type[State]) -> tuple[str, ...]:
+    """Return the measures of a class of states."""
+    return tuple(what for what in MEASURES if hasattr(kind, what))
 
 
 _log = get_logger(__name__)

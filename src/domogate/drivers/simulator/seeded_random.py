@@ -4,6 +4,7 @@ Each number depends on the seed, the module, a purpose and an interval of time.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from math import floor
 from typing import TypeVar
@@ -26,20 +27,24 @@ class SeededRandom:
         return SeededRandom(self._key, name)
 
     def of(self, purpose: str, slot: int = 0) -> float:
-        """Return a number in [0, 1) that depends on the purpose and the slot.
-
-        It is made by the last steps of the algorithm splitmix64, which is fast enough for every tick.
-        """
-        mixed = (self._key ^ (crc32(purpose.encode()) * 0x9E3779B97F4A7C15)) + slot * 0xD1B54A32D192ED03 & _MASK
-        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _MASK
-        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _MASK
-        return ((mixed ^ mixed >> 31) >> 11) / (1 << 53)
+        """Return a number in [0, 1) that depends on the purpose and the slot."""
+        return _make_number(self._key, purpose, slot)
 
     def between(self, purpose: str, low: float, high: float, slot: int = 0) -> float:
         return low + (high - low) * self.of(purpose, slot)
 
     def pick(self, purpose: str, choices: Sequence[_T], slot: int = 0) -> _T:
         return choices[int(self.of(purpose, slot) * len(choices))]
+
+
+# A device asks for the same number again until its slot changes.
+@lru_cache(maxsize=2048)
+def _make_number(key: int, purpose: str, slot: int) -> float:
+    """Make a number in [0, 1) by the last steps of the algorithm splitmix64, which is fast enough for every tick."""
+    mixed = (key ^ (crc32(purpose.encode()) * 0x9E3779B97F4A7C15)) + slot * 0xD1B54A32D192ED03 & _MASK
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _MASK
+    return ((mixed ^ mixed >> 31) >> 11) / (1 << 53)
 
 
 class TimeSlots:

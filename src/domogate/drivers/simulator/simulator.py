@@ -29,8 +29,8 @@ class Simulator:
     """Simulated plants. Everything in them depends only on the seed, the clock and the orders.
 
     If `speed` is not 1, simulated time runs faster or slower than the clock, from the time at which the simulator was created
-    (Decision 0036). In a cluster, this begins when the first gateway starts. So a plant that moves to another gateway keeps its
-    simulated time.
+    (Decision 0036). In a cluster, this time is the start of the first gateway. So a plant that moves to another gateway keeps
+    its simulated time.
     """
 
     name = "simulator"
