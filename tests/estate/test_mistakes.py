@@ -79,6 +79,13 @@ class TestMistypedWords:
         found = mistakes("plants: [{id: ca5a0001-0000-4000-8000-000000000000, nmae: x, type: house, owner: a@example.com}]")
         assert "'name' is missing ('nmae' may be meant for it)" in [told.problem for told in found]
 
+    def test_a_correct_key_is_not_meant_for_a_missing_one(self) -> None:
+        plant = "plants: [{id: ca5a0001-0000-4000-8000-000000000000, name: x, type: house, owner: a@example.com, modules: ["
+        found = mistakes(plant + "{name: Lamp, kind: light, driver: simulator, state: {on: true}}]}]")
+        (told,) = [told for told in found if "missing" in told.problem]
+        assert told.problem == "'id' is missing"
+        assert told.hint == "`uuidgen` makes one"
+
     def test_a_section_that_does_not_exist(self) -> None:
         told = the_mistake("plant: []")
         assert told.hint == "Did you mean 'plants'?"

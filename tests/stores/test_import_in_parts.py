@@ -17,6 +17,7 @@ from domogate.domain.events import PlantChanged, StateChanged
 from domogate.domain.plants import Ambient, Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, estate, parts, sqlite_url
+from domogate.stores.estate_rows import make_rows
 from support.clocks import NOW
 from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 
@@ -35,6 +36,29 @@ def a_plant(number: int, modules: int = 100) -> EstatePlant:
 
 
 PLANTS = tuple(a_plant(number) for number in range(23))
+
+
+class ImportTimes:
+    """The time of an import: only preparing a part and pausing take time.
+
+    `free` has the seconds without a lock at each pause.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, prepared_in: float = 0.0) -> None:
+        self._now = self._released = 0.0
+        self._prepared_in = prepared_in
+        self.free: list[float] = []
+        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=self._pause, to_thread=self._prepare))
+        monkeypatch.setattr(estate, "monotonic", lambda: self._now)
+
+    async def _pause(self, seconds: float) -> None:
+        self._now += seconds
+        self.free.append(self._now - self._released)
+
+    async def _prepare(self, *args: Any) -> Any:
+        self._released = self._now
+        self._now += self._prepared_in
+        return await asyncio.to_thread(*args)
 
 
 class TestInParts:
@@ -99,7 +123,8 @@ class TestInParts:
     async def test_writes_of_others_go_on_meanwhile(
         self, open_store: OpenStore, filled_store: SqlStore, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Before each part the import pauses without a lock: in every pause another process commits a write."""
+        """Before each part the import pauses without a lock: in every pause a gateway commits a write."""
+        await open_store(database_url, gateway=True)
         importer, changes = await open_store(database_url), ChangeRecorder()
         importer.listen(changes)
         writes = itertools.count(1)
@@ -117,50 +142,85 @@ class TestInParts:
         written = [event.plant_id for event in changes.events if isinstance(event, StateChanged | PlantChanged)]
         assert written == [plant_id for part in many for plant_id in (HOUSE.id, part.plant.id)]
 
+    @pytest.mark.parametrize(("gateway", "expected"), [(True, [230, 50, 10, 10, 10, 10]), (False, [230, 90])])
     async def test_a_part_becomes_smaller_if_the_part_before_held_the_lock_too_long(
-        self, store: SqlStore, monkeypatch: pytest.MonkeyPatch
+        self, open_store: OpenStore, database_url: str, monkeypatch: pytest.MonkeyPatch, gateway: bool, expected: list[int]
     ) -> None:
+        store = await open_store(database_url, gateway=gateway)
         seconds = itertools.count()
         monkeypatch.setattr(estate, "monotonic", lambda: float(next(seconds)))  # Every part takes a second.
         sizes: list[int] = []
         await store.import_in_parts(PEOPLE, [a_plant(number, 10) for number in range(32)], progress=sizes.append)
         # The size counts the plants too: a second for 253 records is 0.2 s for 50 records, a second for 55 is 0.2 s for 11.
-        assert sizes == [230, 50, 10, 10, 10, 10]
+        # Without a gateway, a second is not too long.
+        assert sizes == expected
 
-    async def test_parts_become_larger_while_they_are_fast(self, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("gateway", "expected"),
+        [
+            ("another process", [297, 495, 990, 1980, 1980, 1980, 396]),
+            ("this process", [297, 495, 990, 1980, 1980, 1980, 396]),
+            ("none", [297, 495, 990, 1980, 3960, 396]),
+        ],
+    )
+    async def test_parts_become_larger_while_they_are_fast(
+        self,
+        open_store: OpenStore,
+        database_url: str,
+        monkeypatch: pytest.MonkeyPatch,
+        gateway: str,
+        expected: list[int],
+    ) -> None:
+        store = await open_store(database_url, gateway=gateway == "this process")
+        if gateway == "another process":
+            await open_store(database_url, gateway=True)
         monkeypatch.setattr(estate, "monotonic", lambda: 0.0)
         sizes: list[int] = []
         await store.import_in_parts(PEOPLE, [a_plant(number, 99) for number in range(82)], progress=sizes.append)
-        assert sizes == [297, 495, 990, 1980, 1980, 1980, 396]
+        assert sizes == expected
+
+    def test_the_first_states_are_written_in_the_order_of_their_key(self) -> None:
+        rows = make_rows(Estate(plants=(PLANTS[1], PLANTS[0])))
+        assert [row[0] for row in rows.states] == sorted(rows.modules)
 
     @pytest.mark.parametrize("prepared_in", [0.0, 0.05, 0.5])
-    async def test_a_waiting_process_gets_the_lock_between_two_parts(
+    async def test_a_waiting_gateway_gets_the_lock_between_two_parts(
         self, open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prepared_in: float
     ) -> None:
         """SQLite tries again every 0.1 s. The time in which the next part is prepared is also without a lock."""
-        now, free_at, free = 0.0, 0.0, []
-
-        async def pause(seconds: float) -> None:
-            nonlocal now
-            now += seconds
-            free.append(now - free_at)
-
-        async def prepare(*args: Any) -> Any:
-            nonlocal now, free_at
-            free_at = now
-            now += prepared_in
-            return await asyncio.to_thread(*args)
-
-        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=pause, to_thread=prepare))
-        monkeypatch.setattr(estate, "monotonic", lambda: now)
-        store = await open_store(sqlite_url(tmp_path / "domogate.db"))
+        url = sqlite_url(tmp_path / "domogate.db")
+        store = await open_store(url)
+        await open_store(url, gateway=True)
+        times = ImportTimes(monkeypatch, prepared_in)
         await store.import_in_parts(PEOPLE, PLANTS[:6])
-        assert free == pytest.approx([max(0.12, prepared_in)] * 2)
+        assert times.free == pytest.approx([max(0.12, prepared_in)] * 2)
+
+    async def test_without_a_gateway_an_import_pauses_every_two_seconds(
+        self, open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A `domogate` command that waits gets the lock in this pause."""
+        store = await open_store(sqlite_url(tmp_path / "domogate.db"))
+        monkeypatch.setattr(parts, "MODULES_A_PART", 100)
+        monkeypatch.setattr(parts, "MODULES_ALONE", 100)
+        times = ImportTimes(monkeypatch, prepared_in=0.3)
+        await store.import_in_parts(PEOPLE, PLANTS)
+        assert times.free == pytest.approx([0.3] * 2)
+
+    async def test_a_gateway_that_has_stopped_is_not_waited_for(
+        self, open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        url = sqlite_url(tmp_path / "domogate.db")
+        store = await open_store(url)
+        await (await open_store(url, gateway=True)).stop()
+        times = ImportTimes(monkeypatch)
+        await store.import_in_parts(PEOPLE, PLANTS[:6])
+        assert times.free == []
 
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "MODULES_A_PART", 50)
+    monkeypatch.setattr(parts, "MODULES_ALONE", 50)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -226,7 +286,8 @@ class TestPruneInParts:
     async def test_writes_of_others_go_on_meanwhile(
         self, open_store: OpenStore, filled_store: SqlStore, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Before each part that removes records, another process commits a write."""
+        """Before each part that removes records, a gateway commits a write."""
+        await open_store(database_url, gateway=True)
         importer, changes = await open_store(database_url), ChangeRecorder()
         await importer.import_in_parts(Estate(users=SMALL.users), [a_plant(number, 60) for number in range(4)])
         importer.listen(changes)

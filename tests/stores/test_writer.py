@@ -209,7 +209,7 @@ class TestLostConnection:
         other = await open_store(postgres_url, gateway=False)
         await other.record([on(3)])
         assert await other.wait_applied(30.0)
-        assert [event.state.level for event in recorded.events] == [1, 2, 3]  # type: ignore[union-attr]  # only those were read
+        assert [level_in(event) for event in recorded.events] == [1, 2, 3]
 
 
 class TestStopping:
@@ -275,6 +275,19 @@ class TestWriteAheadLog:
         assert isinstance(store, PragmaStore)
         assert await store.pages_in_log() == pages
 
+    @pytest.mark.parametrize(("gateway", "kibibytes"), [(True, 32 * 1024), (False, 64 * 1024)])
+    async def test_commands_have_a_larger_cache(
+        self, open_store: OpenStore, tmp_path: Path, gateway: bool, kibibytes: int
+    ) -> None:
+        store = await open_store(sqlite_url(tmp_path / "x.db"), PragmaStore, gateway=gateway)
+        assert isinstance(store, PragmaStore)
+        assert await store.cache_size() == -kibibytes
+
+
+def cache_size(tx: Transaction) -> int:
+    size: int = tx.connection.execute(text("PRAGMA cache_size")).scalar_one()
+    return size
+
 
 def pages_in_log(tx: Transaction) -> int:
     pages: int = tx.connection.execute(text("PRAGMA wal_autocheckpoint")).scalar_one()
@@ -282,4 +295,5 @@ def pages_in_log(tx: Transaction) -> int:
 
 
 class PragmaStore(SqlStore):
+    cache_size = writes(cache_size)
     pages_in_log = writes(pages_in_log)

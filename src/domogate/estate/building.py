@@ -121,7 +121,7 @@ class EstateBuilder:
 
 
 class _Prototype(NamedTuple):
-    """The parts that a module has in common with all repeated records that have the same rest."""
+    """The parts of a module that are the same for all repeated records with the same lines after the name (`repeated.py`)."""
 
     fields: tuple[Any, ...]
     """The fields of the module after its name."""

@@ -108,10 +108,14 @@ def _additional(path: Path, broken: Broken) -> Iterator[Finding]:
 
 
 def _required(path: Path, broken: Broken) -> Iterator[Finding]:
+    known = broken.schema.get("properties", {})
     for key in broken.bound:
         if key not in broken.value:
-            mistyped = next((given for given in broken.value if did_you_mean(key, [given])), None)
-            yield Finding(path, f"{key!r} is missing" + (f" ({quoted(mistyped)} may be meant for it)" if mistyped else ""))
+            unknown = [given for given in broken.value if given not in known]
+            mistyped = next((given for given in unknown if did_you_mean(key, [given])), None)
+            problem = f"{key!r} is missing" + (f" ({quoted(mistyped)} may be meant for it)" if mistyped else "")
+            hint = "`uuidgen` makes one" if key == "id" and mistyped is None else ""
+            yield Finding(path, problem, hint=hint)
 
 
 def _range(path: Path, broken: Broken) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Reads an estate file: parses and checks it plant by plant. A plant is used only after the whole file was checked."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from io import StringIO
 from typing import Any, TextIO
@@ -91,7 +91,7 @@ class _Scan:
         users: Any = None,
         passed_on: int = 0,
     ) -> None:
-        """`passed_on` is the number of plants that `take` already has."""
+        """`users` are the data of the users, if they are known already. `passed_on` is the number of plants that `take` has."""
         self._source = source
         self._take = take
         self._drivers = drivers
@@ -102,7 +102,7 @@ class _Scan:
         self._builder: EstateBuilder | None = None
         self._has_skipped = False
         if users is not None:
-            self._know_users(users)
+            self._know_users(users, list(check_schema({_USERS: users})))
 
     def run(self, text: TextIO) -> tuple[EstateFile | None, Any]:
         """Return the content of the file without its plants, and the users of the file.
@@ -128,10 +128,10 @@ class _Scan:
             raise EstateMistakes(self._source, mistakes)
         return (self._builder or EstateBuilder(users)).build(document, self._source), users
 
-    def _know_users(self, users: Any) -> None:
-        document = {_USERS: users}
+    def _know_users(self, users: Any, refused: Sequence[Finding]) -> None:
+        """`refused` are the violations of the schema in the users."""
         self._checks = PlantChecks(users, self._drivers)
-        if not [*check_schema(document), *check_users(document)]:
+        if not [*refused, *check_users({_USERS: users})]:
             self._builder = EstateBuilder(users)
 
     def _take_plant(self, before: Mapping, number: int, node: Node) -> None:
@@ -139,7 +139,8 @@ class _Scan:
             if _USERS not in before.entries:
                 self._has_skipped = True
                 return
-            self._know_users(guide().to_data(Mapping({_USERS: before.entries[_USERS]}, 1, 1))[_USERS])
+            before_plants, refused = _read_data(Mapping({_USERS: before.entries[_USERS]}, 1, 1))
+            self._know_users(before_plants[_USERS], refused)
             assert self._checks is not None
         line, column = node.line, node.column
         alone = Mapping({PLANTS: Entry(Listing([node], line, column), line, column)}, line, column)

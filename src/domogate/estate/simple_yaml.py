@@ -42,7 +42,7 @@ _flow_scalar = re.compile(_SCALAR).match
 _flow_key = re.compile(rf"({_KEY}): +").match
 _flow_next = re.compile(r" *([,\]}]) *").match
 # Characters that YAML refuses or takes as line breaks, and tabs.
-_odd = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]").search
+_odd = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]").search
 
 _Row = tuple[str, str, str, str, str, str, str]
 """The groups of _split_lines. A group that matched nothing is an empty text."""

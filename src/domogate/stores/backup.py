@@ -22,7 +22,10 @@ if sys.platform != "win32":
 _PAGES_A_STEP = 4_096
 """The number of pages in one step of the copy (16 MB). After each step, the copy stops if the backup is not wanted any more."""
 _CHECK_EVERY = 10_000
-"""The number of steps of SQLite after which the check of a backup stops if the backup is not wanted any more."""
+"""While SQLite checks a backup, it asks each time after this number of its steps whether the backup is still wanted.
+
+If the backup is not wanted any more, the check stops.
+"""
 _COUNTED = ("plants", "modules", "users")
 _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), (SELECT count(*) FROM users)"
 
@@ -131,7 +134,7 @@ def restore(backup_path: Path, data_file: Path) -> None:
 
 
 def _check(path: Path, expected: Content | None = None, is_wanted: Callable[[], bool] = lambda: True) -> None:
-    """Raises ValueError if the database is damaged, if its content is not the expected content, or if it is not wanted."""
+    """Raises ValueError if the database is damaged, if its content is not the expected content, or if `is_wanted` is False."""
     with _reading(path) as connection:
         connection.set_progress_handler(lambda: not is_wanted(), _CHECK_EVERY)
         _check_tables(connection, path)
@@ -148,7 +151,10 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def compare_backups(old_path: Path, new_path: Path) -> str | None:
-    """If the first file is a backup with more content than the second file, return the sentence that says so."""
+    """If the first file is a backup with more content than the second file, return a sentence that says so.
+
+    Otherwise return None.
+    """
     try:
         with _reading(old_path) as connection:
             old = _read_content(connection)

@@ -25,7 +25,7 @@ _MB = 1_000_000
 
 
 def list_backup_files(folder: Path) -> list[BackupFile]:
-    """Return the complete backups in the folder, the oldest first. Raises OSError."""
+    """Return the backups in the folder, the oldest first. Backups that are still being written are left out. Raises OSError."""
     if not folder.exists():
         return []
     found = []
@@ -35,6 +35,12 @@ def list_backup_files(folder: Path) -> list[BackupFile]:
         if match is not None and at is not None and path.is_file():
             found.append(BackupFile(int(match["number"]), at, path.stat().st_size, path.name))
     return sorted(found, key=lambda one: (one.number, one.at))
+
+
+def measure_needed_space(source: Path) -> int:
+    """Return the number of bytes that must be free before a backup of this database begins."""
+    files = (source, Path(f"{source}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists()) + RESERVE
 
 
 def _read_time(text: str) -> float | None:
@@ -83,8 +89,7 @@ class SqliteBackupFolder:
         return BackupFile(number, at, path.stat().st_size, path.name)
 
     def _check_space(self) -> None:
-        files = (self._source, Path(f"{self._source}-wal"))
-        needed = sum(file.stat().st_size for file in files if file.exists()) + RESERVE
+        needed = measure_needed_space(self._source)
         free = shutil.disk_usage(self._folder).free
         if free < needed:
             raise ValueError(

@@ -215,11 +215,12 @@ class WriteQueue:
 
     def put(self, unit: Unit) -> None:
         """Add a write to the queue. Raises RuntimeError if the queue is closed."""
-        with self._arrived:
-            if self.closed:
-                raise RuntimeError("the store is stopped")
-            self._pending.append(unit)
-            if len(self._pending) >= self._wanted:
+        if self.closed:
+            raise RuntimeError("the store is stopped")
+        # Most writes need no lock: the writer thread is not woken before there are enough writes.
+        self._pending.append(unit)
+        if len(self._pending) >= self._wanted:
+            with self._arrived:
                 self._arrived.notify()
 
     def wake(self) -> None:

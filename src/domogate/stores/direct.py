@@ -21,7 +21,7 @@ class _Compiled(NamedTuple):
     order: list[str] | None
     """The names of the parameters in the order of the text. None if the database driver expects parameters by name."""
     constants: dict[str, Any]
-    """Parameters that are part of the statement."""
+    """Parameters whose values are already part of the statement."""
 
 
 class DirectStatement:

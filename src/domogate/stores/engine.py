@@ -121,7 +121,7 @@ class Database(ABC):
         self.is_gateway = True
         """Whether this process is a gateway. False for a `domogate` command."""
         self.to_list: Callable[[list[str]], Any] = list
-        """Makes a list of values a parameter of `is_listed` for a direct statement."""
+        """Converts a list of values to the parameter that the condition `is_listed` of a direct statement expects."""
         self.is_temporary = False
         """Whether the data are needed only while this process runs. Then a commit does not wait for the disk."""
         kept = _statements_of(type(self))

@@ -19,10 +19,16 @@ from domogate.stores.estate_people import ImportedUsers
 from domogate.stores.estate_prune import count_modules, has_unlisted, list_sizes, remove_unlisted, remove_unlisted_users
 from domogate.stores.estate_rows import EstateRows, make_rows
 from domogate.stores.parts import PartSize, ids_of, split
+from domogate.stores.presence import any_running
 from domogate.stores.subject import LONG, reads, writes
 
 _PAUSE = 0.02
-"""Seconds between two parts, in which other processes can write. The time between two tries of a waiting process is added."""
+"""In seconds. An import pauses for this time between two parts, so that other processes can write.
+
+`Database.lock_retry` is added to this time, because a waiting process may try again only after `lock_retry`.
+"""
+_LONGEST_RUN = 2.0
+"""In seconds. If no gateway runs, the import pauses only after this time: only another `domogate` command may wait."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,13 +71,13 @@ class SqlEstate(SqlEstateHistory):
         with DiskIds() as listed:
             _, (users, summary) = await self._import_part(people, prune=prune)
             parts = split(plants, _count_modules, size)
-            released = monotonic()
+            released = paused = monotonic()
             while (prepared := await asyncio.to_thread(_prepare_next, parts)) is not None:
                 part, rows = prepared
-                await self._pause_since(released)
+                paused, alone = await self._give_way(released, paused)
                 begun, (_, of_part) = await self._import_part(part, users, rows, prune=prune)
                 released = monotonic()
-                size.adapt(len(part.plants) + len(rows.modules), released - begun)
+                size.adapt(len(part.plants) + len(rows.modules), released - begun, alone=alone)
                 summary = _add(summary, of_part)
                 if prune:
                     listed.add(one for plant in part.plants for one in ids_of(plant))
@@ -81,28 +87,37 @@ class SqlEstate(SqlEstateHistory):
     async def _prune(self, users: ImportedUsers, listed: DiskIds) -> ImportSummary:
         summary = ImportSummary({}, {}, {})
         size = PartSize()
-        released = monotonic()
+        released = paused = monotonic()
         after = ""
         while page := await self._read(list_sizes, after):
             after = page[-1][0]
             for part in split(page, itemgetter(1), size):
                 ids = [plant_id for plant_id, _ in part]
                 if await self._has_unlisted(ids, listed):
-                    await self._pause_since(released)
+                    paused, alone = await self._give_way(released, paused)
                     begun, of_part = await self._remove_unlisted(ids, listed)
                     released = monotonic()
-                    size.adapt(sum(1 + modules for _, modules in part), released - begun)
+                    size.adapt(sum(1 + modules for _, modules in part), released - begun, alone=alone)
                     summary = _add(summary, of_part)
         for user_ids in chunked(row[0] for row in users.difference.gone):
-            await self._pause_since(released)
+            paused, _ = await self._give_way(released, paused)
             await self._write(remove_unlisted_users, user_ids)
             released = monotonic()
         return summary
 
-    async def _pause_since(self, released: float) -> None:
-        """Wait, so that other processes can get the lock. A process that already waits gets it in this pause."""
+    async def _give_way(self, released: float, paused: float) -> tuple[float, bool]:
+        """Pause, so that other processes can get the lock. A process that already waits gets it in this pause.
+
+        `released` is the end of the last part, `paused` the end of the last pause. Return the end of the last pause, and
+        whether no gateway runs.
+        """
         assert self._database is not None, "the store is not started"
-        await asyncio.sleep(max(0.0, released + _PAUSE + self._database.lock_retry - monotonic()))
+        own_id = self._presence.id if self._presence is not None else ""
+        others = await self._read(any_running, self._clock.now(), own_id)
+        if others or released - paused >= _LONGEST_RUN:
+            await asyncio.sleep(max(0.0, released + _PAUSE + self._database.lock_retry - monotonic()))
+            paused = monotonic()
+        return paused, not others and self._presence is None
 
 
 def _prepare_next(parts: Iterator[list[EstatePlant]]) -> tuple[Estate, EstateRows] | None:

@@ -1,6 +1,7 @@
 """Makes the rows of an estate's plants without the database, so that they can be made before a transaction begins."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 import msgspec
 
@@ -35,7 +36,8 @@ def make_rows(estate: Estate) -> EstateRows:
         floors=collect("floors", _floor_rows(estate)),
         ambients=collect("ambients", _ambient_rows(estate)),
         modules=module_rows,
-        states=list(_state_rows(estate, module_rows)),
+        # In the order of their key, neighbouring rows are written to the same page one after the other.
+        states=sorted(_state_rows(estate, module_rows), key=itemgetter(0)),
     )
 
 

@@ -3,11 +3,12 @@
 import time
 
 import msgspec
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
 from domogate.stores.engine import time_limit
 from domogate.stores.migrate import HEAD, find_revision
 from domogate.stores.opening import find_sqlite_file, open_database
+from domogate.stores.tables import gateways
 
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())")
 _PING = text("SELECT 1")
@@ -21,9 +22,11 @@ class Examination(msgspec.Struct, frozen=True):
     revision: str | None
     """The revision of the tables, or None if Domogate never opened this database."""
     round_trip: float
-    """The seconds that a small question takes."""
+    """The seconds that a small query takes."""
     clock: float | None
     """The seconds that the clock of the database server is ahead of this machine. None for a SQLite file."""
+    gateways: frozenset[str] | None
+    """The ids of the gateways that run on this database. None if the tables are of another version."""
 
     @property
     def is_current(self) -> bool:
@@ -40,15 +43,22 @@ def examine_database(url: str, seconds: float) -> Examination:
     try:
         with time_limit(seconds), database.reading.connect() as connection:
             version = ".".join(map(str, connection.dialect.server_version_info or ()))
-            is_file = find_sqlite_file(url) is not None
+            is_file, revision = find_sqlite_file(url) is not None, find_revision(connection)
             return Examination(
                 product=f"{'SQLite' if is_file else 'PostgreSQL'} {version}",
-                revision=find_revision(connection),
+                revision=revision,
                 round_trip=_measure_round_trip(connection),
                 clock=None if is_file else float(connection.execute(_CLOCK).scalar_one()) - time.time(),
+                gateways=_list_gateways(connection, revision),
             )
     finally:
         database.close()
+
+
+def _list_gateways(connection: Connection, revision: str | None) -> frozenset[str] | None:
+    if revision is None:
+        return frozenset()
+    return frozenset(connection.execute(select(gateways.c.id)).scalars()) if revision == HEAD else None
 
 
 def _measure_round_trip(connection: Connection) -> float:

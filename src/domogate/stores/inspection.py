@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
+from domogate.common.owners import advise_denied, describe_denied
 from domogate.stores.log_check import find_damaged_log
 
 LIST_NAME = "in-use"
@@ -79,11 +80,14 @@ def inspect_header(path: Path, used: UsedDatabases) -> int:
 
     In a new folder the file may be missing or empty. Raises DatabaseUnusable.
     """
-    size = path.stat().st_size if path.exists() else 0
-    if size:
-        _check_header(path, size)
-    else:
-        _check_lost(path, used)
+    try:
+        size = path.stat().st_size if path.exists() else 0
+        if size:
+            _check_header(path, size)
+        else:
+            _check_lost(path, used)
+    except PermissionError as error:
+        raise _denied(Path(error.filename or path)) from error
     return size
 
 
@@ -97,7 +101,9 @@ def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
         return
     if not is_writable(path):
         raise DatabaseUnusable(
-            f"{path} cannot be written: its file system is read-only, or it belongs to another user.\n"
+            f"{path} cannot be written: its file system is read-only, or it belongs to another user."
+            f" {describe_denied(path) or describe_denied(path.parent)}".rstrip()
+            + "\n"
             "`domogate backup` works nevertheless."
         )
     try:
@@ -167,6 +173,13 @@ def explain_damage(path: Path, error: Exception) -> Exception:
     if isinstance(cause, sqlite3.DatabaseError) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
         return _damaged(path, str(cause))
     return error
+
+
+def _denied(path: Path) -> DatabaseUnusable:
+    """Return the error for a file of the data folder that this user may not use."""
+    return DatabaseUnusable(
+        f"{path} cannot be used: Permission denied. {describe_denied(path)}".rstrip() + f"\n{advise_denied(path)}"
+    )
 
 
 def _damaged(path: Path, problem: str) -> DatabaseUnusable:

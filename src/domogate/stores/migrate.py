@@ -45,7 +45,7 @@ class DatabaseInUse(RuntimeError):
 
 _IF_TOO_NEW = (
     "Install the newer version again. To stay with this version, stop the gateway, move the database away (keep it), and"
-    " restore a backup that this version made: docs/operations.md, section Upgrading."
+    " restore a backup that this version made: docs/operations/upgrading.md, section Upgrading."
 )
 
 
@@ -78,8 +78,8 @@ def migrate(database: Database) -> None:
 
 def create_tables(connection: Connection) -> None:
     """Create all tables in an empty database, without Alembic (Decision 0103)."""
-    metadata.create_all(connection)
-    _version_table.create(connection)
+    metadata.create_all(connection, checkfirst=False)
+    _version_table.create(connection, checkfirst=False)
     connection.execute(_version_table.insert().values(version_num=HEAD))
 
 

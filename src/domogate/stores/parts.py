@@ -14,6 +14,12 @@ FIRST_PART = 250
 """The size of the first part, because the speed is not known yet."""
 SECONDS_A_PART = 0.2
 """The seconds for which a part may hold the lock for writing."""
+MODULES_ALONE = 10_000
+SECONDS_ALONE = 1.0
+"""The same limits while no gateway runs. Neighbouring rows of an index are then often written in the same part.
+
+So the database changes fewer pages for each module.
+"""
 
 
 class PartSize:
@@ -25,10 +31,14 @@ class PartSize:
     def __init__(self) -> None:
         self.next = min(FIRST_PART, MODULES_A_PART)
 
-    def adapt(self, size: int, seconds: float) -> None:
-        """Choose the next size after a part of this size has held the lock for this number of seconds."""
-        fitting = size * SECONDS_A_PART / max(seconds, 0.001)
-        self.next = max(1, min(int(fitting), 2 * self.next, MODULES_A_PART))
+    def adapt(self, size: int, seconds: float, *, alone: bool) -> None:
+        """Choose the next size after a part of this size has held the lock for this number of seconds.
+
+        `alone` means that no gateway runs on this database.
+        """
+        longest, most = (SECONDS_ALONE, MODULES_ALONE) if alone else (SECONDS_A_PART, MODULES_A_PART)
+        fitting = size * longest / max(seconds, 0.001)
+        self.next = max(1, min(int(fitting), 2 * self.next, most))
 
 
 def split(plants: Iterable[T], count_modules: Callable[[T], int], size: PartSize | None = None) -> Iterator[list[T]]:

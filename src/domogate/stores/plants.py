@@ -108,7 +108,7 @@ def is_absent_because(why: AbsenceReason) -> ColumnElement[bool]:
 
 
 def state_from_row(row: RowLike) -> StoredState:
-    """Make the state of a row of SELECT_MODULES."""
+    """Make a stored state from a row of SELECT_MODULES."""
     text, reachable, at, absence = row[_REPORTED + 1 : _REPORTED + 5]
     state = None if text is None else decode_state(text)
     return StoredState(state, bool(reachable), at, None if absence is None else decode_absence(absence))

@@ -11,7 +11,7 @@ from domogate.stores.engine import Database, time_limit
 _PERIOD, _LIMIT = 0.5, 1.0
 """The seconds between two questions, and the seconds for an answer.
 
-The sum is below the 2 seconds that docs/operations.md promises.
+The sum is below the 2 seconds that docs/operations/monitoring.md promises.
 """
 _STOP_SECONDS = 0.5
 

@@ -165,7 +165,10 @@ class Recorder:
         self._epochs: dict[int, int] = {}
         """The epoch of each shard whose modules are in the cache."""
         self.structure = 0
-        """The last transaction under the exclusive lock that changed plants or states and whose changes are in the cache."""
+        """The value of `TransactionStart.structure` for which the cache is correct.
+
+        If a transaction begins with another value, another gateway has changed plants or states.
+        """
         self._logged: dict[str, tuple[str, bool]] = {}
         """Emergency units and controllers, whose reports are also written to the logbook.
 

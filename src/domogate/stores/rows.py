@@ -114,7 +114,7 @@ def module_to_values(module: Module, plant_id: Id, ambient_id: Id | None, positi
 
 
 def module_from_row(row: RowLike) -> Module:
-    """Make the module of a row that begins with MODULE_COLUMNS."""
+    """Make a module from a row that begins with MODULE_COLUMNS."""
     module_id, internal_id, name, kind, driver, kind_of_type, hw_type, device_type, *encoded, controller_id = row[:_WIDTH]
     metrics, capabilities, detail, options = encoded
     return Module(

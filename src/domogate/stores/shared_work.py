@@ -41,5 +41,5 @@ def do_together(tx: Transaction, works: Sequence[Work | None]) -> Sequence[Any]:
 
 
 def find_function(work: Work | None) -> Callable[[Transaction, Sequence[Any]], Sequence[Any]] | None:
-    """Return the function of shared work. Return None for other work."""
+    """Return the function that does this work for several callers at once. Return None if each caller does its own work."""
     return work.function if isinstance(work, SharedWork) else None

@@ -41,6 +41,8 @@ _BUSY_SECONDS = 30.0
 _STEPS_BETWEEN_CHECKS = 100_000
 _WRITER_CACHE_KIB = 32 * 1024
 """With a million modules, a part of an import changes many pages. With a smaller cache they are read and written twice."""
+_LARGE_CACHE_KIB = 64 * 1024
+"""The same number for `domogate` commands. The index of modules by their random ids needs most of it in a large import."""
 _PAGES_IN_LOG = 8_000
 """After a commit with which the write-ahead log has this number of pages (32 MB), SQLite copies the pages into the file.
 
@@ -112,8 +114,8 @@ class SqliteDatabase(Database):
 
     def prepare_writer(self, connection: Connection) -> None:
         _driver_of(connection).execute(f"PRAGMA busy_timeout = {_WRITER_BUSY_SECONDS * 1000:.0f}")
-        _driver_of(connection).execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
-        pages = _PAGES_IN_LOG if self.is_gateway else _PAGES_IN_LARGE_LOG
+        cache, pages = (_WRITER_CACHE_KIB, _PAGES_IN_LOG) if self.is_gateway else (_LARGE_CACHE_KIB, _PAGES_IN_LARGE_LOG)
+        _driver_of(connection).execute(f"PRAGMA cache_size = -{cache}")
         _driver_of(connection).execute(f"PRAGMA wal_autocheckpoint = {pages}")
 
     def is_busy(self, error: Exception) -> bool:

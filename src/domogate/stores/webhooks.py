@@ -315,7 +315,7 @@ class SqlWebhooks(SqlSubject):
     prune_pending = repeats(prune_pending)
 
     _moves: WebhookMoves | None = None
-    """Merges the positions of many webhooks. In a cluster each position has its own fences, so it is not used there."""
+    """Merges the positions of many webhooks. Not used in a cluster: there each position is written with its own fences."""
 
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
         if not pending and self.holdings is None:

@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 from domogate.common.log import get_logger
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
-from domogate.ports import Clock, Listener, StoreTimeout
+from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
 from domogate.stores.batch import Batch, OrderChange, SharedWorkFailed, Unit, WriteQueue, expire_units
 from domogate.stores.cursors import TransactionStart
@@ -118,7 +118,7 @@ class Writer:
         return future
 
     def _set_timer(self, at: float) -> None:
-        """Set the timer of all unanswered writes. One timer takes less time than a timer for each write."""
+        """Set the timer for all writes that wait for an answer. One timer takes less time than a timer for each write."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
@@ -276,15 +276,15 @@ class Writer:
         while True:
             try:
                 begun = self._connection.begin(locks, long=long)
+                self.is_reachable = True
+                return begun
             except Exception as error:
-                self.is_reachable = self._database.is_busy(error)
-                if not self.is_reachable or all(unit.future.done() for unit in batch):
+                is_busy = self._database.is_busy(error)
+                self.is_reachable = is_busy or isinstance(self._database.explain(error), StoreNotWritable)  # Decision 0133
+                if not is_busy or all(unit.future.done() for unit in batch):
                     raise
                 self._connection.close()
                 self._poll_feed()
-            else:
-                self.is_reachable = True
-                return begun
 
     def _poll_feed(self) -> None:
         more = True
