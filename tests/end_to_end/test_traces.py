@@ -11,7 +11,7 @@ import pytest
 
 from support.cluster_gateway import ClusterGateway, start_cluster
 from support.collector import Collector, ReceivedSpan, ids_of, parents_of
-from support.gateway import Gateway, running, start
+from support.gateway import Gateway, eventually, running, start
 from support.http import KEY_HEADER, Api
 from support.ports import free_port
 from support.receivers import ThreadedReceiver
@@ -36,9 +36,14 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[Gateway]:
-    settings = {"DOMOGATE_TRACE_ENDPOINT": collector.url, "DOMOGATE_STATE_MAX_AGE": "0.001"}
+    settings = {**traced(collector), "DOMOGATE_STATE_MAX_AGE": "0.001"}
     with running(start("demo", tmp_path_factory.mktemp("traced"), settings)) as gateway:
         yield gateway
+
+
+def traced(collector: Collector) -> dict[str, str]:
+    """The settings of a gateway that continues the traces of its clients."""
+    return {"DOMOGATE_TRACE_ENDPOINT": collector.url, "DOMOGATE_TRUST_TRACEPARENT": "true"}
 
 
 def command(gateway: Gateway, parent: str) -> tuple[str, dict[str, str]]:
@@ -116,9 +121,28 @@ class TestOneGateway:
         assert [secret for secret in secret_texts if secret in text] == []
 
 
+class TestStrangers:
+    def test_each_request_begins_a_trace_with_a_link_to_the_trace_of_the_client(self, tmp_path: Path) -> None:
+        trace_id, span_id, parent = new_parent()
+        unsampled, first, without = new_parent(sampled=False)
+        headers = [without, "00-xyz", f"00-{'0' * 32}-{'0' * 16}-01", "x" * 4_000]
+        with Collector() as collector, running(start("demo", tmp_path, {"DOMOGATE_TRACE_ENDPOINT": collector.url})) as gateway:
+            command(gateway, parent)
+            for header in headers:
+                assert gateway.api.http.get("/openapi", headers={"traceparent": header}).status_code == 200
+            eventually(lambda: sum(span.name == "GET /openapi" for span in collector.spans) == len(headers), "each has a span")
+            (order,) = [span for span in collector.spans if span.name == PLUG]
+            collector.wait_for(order.trace_id, PLUG, "order", "driver execute")
+        asked = [span for span in collector.spans if span.name == "GET /openapi"]
+        assert (order.parent_id, order.links) == ("", ((trace_id, span_id),))
+        assert parents_of(asked) == {""}
+        assert sorted(span.links for span in asked) == [(), (), (), ((unsampled, first),)]
+        assert not {trace_id, unsampled} & {span.trace_id for span in collector.spans}
+
+
 class TestAClusterOfTwo:
     def test_a_command_is_one_trace_across_nats(self, tmp_path: Path, collector: Collector) -> None:
-        settings = {"DOMOGATE_TRACE_ENDPOINT": collector.url}
+        settings = traced(collector)
         with running(start_cluster("demo", tmp_path, settings, gateways=2)) as gateway:
             assert isinstance(gateway, ClusterGateway)
             who, target = gateway.case(E1)

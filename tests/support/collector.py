@@ -17,6 +17,8 @@ class ReceivedSpan(msgspec.Struct, frozen=True):
     instance: str
     attributes: dict[str, str]
     events: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+    """The ids of the traces and spans to which it has links."""
 
 
 class Collector:
@@ -91,6 +93,7 @@ def _decode(body: bytes) -> list[ReceivedSpan]:
                         of_resource["service.instance.id"],
                         attributes,
                         tuple(event.name for event in span.events),
+                        tuple((link.trace_id.hex(), link.span_id.hex()) for link in span.links),
                     )
                 )
     return spans

@@ -23,7 +23,7 @@ class TracedHost:
         self._tracer = tracer
 
     async def execute(self, order: Order) -> Report:
-        """The span has the events `queued`, `sent` (if the driver got the order) and `done`."""
+        """Execute the order in a span. The span has the events `queued`, `sent` (if the driver got the order) and `done`."""
         attributes = {
             "domogate.command": type(order.command).__name__,
             "domogate.plant_id": order.plant_id,

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any
 
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, use_span
+from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, Tracer, get_current_span, use_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from domogate.common.http_messages import Answer, Header, Receive, Request, Scope, Send
@@ -15,24 +15,38 @@ _OPERATION, _STREAM = "domogate.operation", "domogate.stream"
 """Keys of the ASGI scope that the surfaces set."""
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _PARENT = b"traceparent"
-"""`tracestate` is not passed on: a client could send 8 KB in it to the receivers of webhooks."""
+"""The header with the trace of the client.
+
+The header `tracestate` is not passed on: a client could send 8 KB in it to the receivers of webhooks.
+"""
 _propagator = TraceContextTextMapPropagator()
 
 
 class RequestTraces:
-    """Makes a span for each request, with the trace that the header `traceparent` of the client names."""
+    """Makes a span for each request. The span continues the trace in the header `traceparent`, or has a link to it."""
 
     def __init__(
-        self, tracer: Tracer, routes: Mapping[str, str], roots: Collection[str], find_request_id: Callable[[], str | None]
+        self,
+        tracer: Tracer,
+        routes: Mapping[str, str],
+        roots: Collection[str],
+        find_request_id: Callable[[], str | None],
+        *,
+        trusts_clients: bool,
     ) -> None:
-        """`routes` has the path of each operation. `roots` has the first path segments of all surfaces."""
+        """`routes` has the path of each operation. `roots` has the first path segments of all surfaces.
+
+        With `trusts_clients`, a request continues the trace of its client. Otherwise the client could choose the id of the
+        trace, and so mix its spans with the spans of others or choose what is recorded (Decision 0137).
+        """
         self._tracer = tracer
         self._routes = routes
         self._roots = frozenset(roots)
         self._find_request_id = find_request_id
+        self._trusts_clients = trusts_clients
 
     def wrap_handler(self, handler: Handler) -> Handler:
-        """Return a handler of direct requests that does the same with a span."""
+        """Return a handler of direct requests that makes a span for each request, and calls `handler` inside the span."""
 
         async def answer(request: Request) -> Answer:
             span, status = self._begin(request.method, request.headers), 500
@@ -47,7 +61,10 @@ class RequestTraces:
         return answer
 
     def wrap(self, app: ASGIApp) -> ASGIApp:
-        """Return an ASGI application that does the same with a span. The span of a stream ends when the stream begins."""
+        """Return an ASGI application that makes a span for each request, and calls `app` inside the span.
+
+        The span of a stream ends when the stream begins.
+        """
 
         async def traced(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
@@ -76,7 +93,11 @@ class RequestTraces:
     def _begin(self, method: str, headers: Sequence[Header]) -> Span:
         parent = next((value for name, value in headers if name == _PARENT), None)
         context = None if parent is None else _propagator.extract({"traceparent": parent.decode("latin-1")})
-        return self._tracer.start_span(_known(method), context, SpanKind.SERVER)
+        if context is None or self._trusts_clients:
+            return self._tracer.start_span(_known(method), context, SpanKind.SERVER)
+        of_client = get_current_span(context).get_span_context()
+        links = [Link(of_client)] if of_client.is_valid else None
+        return self._tracer.start_span(_known(method), None, SpanKind.SERVER, links=links)
 
     def _end(self, span: Span, method: str, operation: str | None, raw_path: bytes, status: int) -> None:
         if span.is_recording():

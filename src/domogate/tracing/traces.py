@@ -32,17 +32,21 @@ class Traces:
         endpoint: str,
         ratio: float,
         *,
+        trusts_clients: bool,
         version: str,
         instance: str,
         routes: Mapping[str, str],
         find_request_id: Callable[[], str | None],
     ) -> None:
-        """`ratio` is the part of all traces that is recorded. `instance` names this gateway."""
+        """`ratio` is the part of all traces that is recorded. `instance` names this gateway.
+
+        `trusts_clients` says whether a request continues the trace of its client (Decision 0137).
+        """
         resource = Resource.create({"service.name": "domogate", "service.version": version, "service.instance.id": instance})
         by_ratio = TraceIdRatioBased(ratio)
         self._provider = TracerProvider(
-            # A client can ask that its trace is not recorded. The flag of a client does not raise the ratio, but a client that
-            # chooses the id of its trace can choose one that is recorded: other gateways must decide the same for this id.
+            # A trusted client can ask that its trace is not recorded. Its flag does not raise the ratio: the id of the trace
+            # decides, so that other gateways decide the same.
             sampler=ParentBased(by_ratio, remote_parent_sampled=by_ratio),
             resource=resource,
             shutdown_on_exit=False,
@@ -53,13 +57,16 @@ class Traces:
         self._contexts = ChangeContexts()
         self._routes = routes
         self._find_request_id = find_request_id
-        self._requests = RequestTraces(self._tracer, routes, (), find_request_id)
+        self._trusts_clients = trusts_clients
+        self.name_roots(())
         self.messages: MessageTrace | None = MessageTraces(self._tracer)
         self.listeners: tuple[Listener, ...] = (self._contexts.apply,)
 
     def name_roots(self, roots: Collection[str]) -> None:
         """Set the first path segments that the spans of requests may name."""
-        self._requests = RequestTraces(self._tracer, self._routes, roots, self._find_request_id)
+        self._requests = RequestTraces(
+            self._tracer, self._routes, roots, self._find_request_id, trusts_clients=self._trusts_clients
+        )
 
     def wrap(self, app: ASGIApp) -> ASGIApp:
         return self._requests.wrap(app)
