@@ -6,19 +6,11 @@ import re
 import sqlite3
 from pathlib import Path
 
-import pytest
-
 from domogate.app import open_tools
 from domogate.settings import Settings
 from support.audit_export import find_broken_line
 from support.command_line import CommandLine
-from support.small_estate import EMAIL, INVITED, PLANT, SMALL_ESTATE
-
-
-@pytest.fixture
-def small(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
+from support.small_estate import EMAIL, INVITED, PLANT
 
 
 def tamper(domogate: CommandLine, number: int) -> None:

@@ -8,17 +8,11 @@ from pathlib import Path
 import pytest
 
 from support.command_line import CommandLine
-from support.small_estate import CLIENT, EMAIL, INVITED, LIGHT, PLANT, SMALL_ESTATE
+from support.small_estate import CLIENT, EMAIL, INVITED, LIGHT, PLANT
 
 BACK = "https://app.example.com/back"
 HEX = PLANT.replace("-", "")
 DESK = "Desk"
-
-
-@pytest.fixture
-def small(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
 
 
 def kept(domogate: CommandLine) -> bytes:

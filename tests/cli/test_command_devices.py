@@ -81,6 +81,25 @@ class TestModules:
         assert home.read("module", "show", "Remote")["state"]["battery"] == "very_low"
         assert home.read("module", "show", "Kettle")["absence"]["why"] == "injected"
 
+    def test_modules_with_the_same_name_are_told_apart_by_their_rooms(self, domogate: CommandLine) -> None:
+        ids = [f"ca5a000{n}-0000-4000-8000-000000000000" for n in range(8)]
+        lamps = [f"{{id: {one}, name: Lamp, kind: light, driver: simulator, state: {{on: true}}}}" for one in ids[:3]]
+        rooms = [f"{{id: {ids[3 + n]}, name: Room 10{n}, modules: [{lamps[n]}]}}" for n in range(2)]
+        domogate.good(
+            "estate",
+            "import",
+            "-",
+            input=f"""
+users: [{{email: anna@example.com}}]
+plants:
+  - {{id: {ids[5]}, name: Hotel, type: hotel, owner: anna@example.com, ambients: [{", ".join(rooms)}], modules: [{lamps[2]}]}}
+""",
+        )
+        said = domogate.refused("module", "show", "Lamp")
+        assert "'Lamp' is not unique; use the id of one of these:" in said
+        assert f"  {ids[0]}  Lamp in Room 100, Hotel\n  {ids[1]}  Lamp in Room 101, Hotel\n  {ids[2]}  Lamp in Hotel\n" in said
+        assert "Lamp, light in Hotel" in domogate.good("module", "show", ids[1])
+
     def test_what_is_not_there_or_not_clear_is_said(self, home: CommandLine) -> None:
         assert "plant list" in home.refused("module", "list", "Castle")
         assert "module list" in home.refused("module", "show", "Toaster")

@@ -15,6 +15,7 @@ import yaml
 from sqlalchemy import Connection
 
 from domogate.app import estate_files
+from domogate.domain.estate import Estate
 from domogate.stores import SqlStore
 from support.command_line import CommandLine
 from support.small_estate import EMAIL, SMALL_ESTATE
@@ -263,6 +264,23 @@ class TestLargeEstates:
         monkeypatch.setattr(estate_files, "AT_ONCE", 2)
         CommandLine(tmp_path / "other").good("estate", "import", str(file))
         assert len(commits) == 2 * at_once + 1, "one for the people and one for the plant"
+
+    def test_a_file_with_too_many_modules_for_the_history_is_not_printed_for_it(
+        self, domogate: CommandLine, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        modules = file.read_text().count("kind: ")
+        printed: list[Estate] = []
+
+        def print_nothing(people: Estate, _plants: object) -> list[str]:
+            printed.append(people)
+            return []
+
+        monkeypatch.setattr(estate_files, "print_in_parts", print_nothing)
+        for longest in (36 * modules, 36 * modules - 1):
+            monkeypatch.setattr(estate_files, "_LONGEST_KEPT", longest)
+            domogate.good("estate", "import", str(file))
+        assert modules > 0
+        assert len(printed) == 1
 
     @pytest.mark.slow
     def test_a_terminal_shows_the_progress_and_a_file_does_not(self, file: Path, tmp_path: Path) -> None:

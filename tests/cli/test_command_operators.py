@@ -19,17 +19,11 @@ from domogate.stores import SqlStore, sqlite_url
 from support.clocks import NOW, ManualClock
 from support.command_line import CommandLine
 from support.people_setup import GOOD_PASSWORD, FakeHasher
-from support.small_estate import EMAIL, INVITED, PLANT, SMALL_ESTATE
+from support.small_estate import EMAIL, INVITED, PLANT
 from support.smtp_sink import smtp_sink
 from support.stores import a_passkey
 
 NEW = "dora@example.com"
-
-
-@pytest.fixture
-def small(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
 
 
 def redeem(domogate: CommandLine, link: str) -> User:

@@ -10,13 +10,7 @@ import pytest
 from domogate.app import Gateway, open_tools
 from domogate.settings import Settings
 from support.command_line import CommandLine
-from support.small_estate import CLIENT, EMAIL, INVITED, SMALL_ESTATE
-
-
-@pytest.fixture
-def small(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
+from support.small_estate import CLIENT, EMAIL, INVITED
 
 
 def unverified(token: str) -> dict[str, Any]:

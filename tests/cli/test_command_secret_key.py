@@ -19,12 +19,6 @@ from support.http import PATIENCE
 from support.small_estate import EMAIL, PLANT, SMALL_ESTATE
 
 
-@pytest.fixture
-def small(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
-
-
 def new_key() -> tuple[str, str]:
     """A key as text, and its id."""
     key = os.urandom(32)

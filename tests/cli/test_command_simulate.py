@@ -9,13 +9,7 @@ import yaml
 from domogate.cli.simulate import OPTION
 from domogate.drivers.simulator.behaviour import Behaviour, behaviour_of
 from support.command_line import CommandLine
-from support.small_estate import LAMPS, LIGHT, SMALL_ESTATE
-
-
-@pytest.fixture
-def small(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
+from support.small_estate import LAMPS, LIGHT
 
 
 def options_of(domogate: CommandLine, module_id: str) -> object:

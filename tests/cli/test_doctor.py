@@ -7,18 +7,16 @@ import socket
 import sqlite3
 import ssl
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
-from domogate.app.doctor import machine
+from domogate.app.doctor import database, machine
 from domogate.edge.server import Tls
 from support.command_line import CommandLine
+from support.doctor import doctor
 from support.gateway import running, start
 from support.mosquitto import mosquitto
 from support.ports import free_port
@@ -30,36 +28,9 @@ from support.tls import make_self_signed
 DAY = 86_400
 
 
-class Found(NamedTuple):
-    code: int
-    findings: dict[str, dict[str, Any]]
-    """By check. A check that has several results is here with its worst one."""
-
-    def outcome(self, check: str) -> str:
-        return str(self.findings[check]["outcome"])
-
-    def says(self, check: str) -> str:
-        return f"{self.findings[check]['says']} {self.findings[check]['advice']}"
-
-
-def doctor(domogate: CommandLine, *flags: str) -> Found:
-    result = domogate.run("doctor", "--json", *flags)
-    assert "Traceback" not in result.output
-    findings: dict[str, dict[str, Any]] = {}
-    for one in sorted(json.loads(result.stdout), key=lambda one: ["ok", "note", "warning", "problem"].index(one["outcome"])):
-        findings[one["check"]] = one
-    return Found(result.exit_code, findings)
-
-
 @pytest.fixture(autouse=True)
 def _free_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOMOGATE_PORT", str(free_port()))
-
-
-@pytest.fixture
-def small(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
 
 
 def change(domogate: CommandLine, statement: str, *values: object) -> None:
@@ -162,17 +133,6 @@ class TestSettingsAndFolder:
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
         assert doctor(small).outcome("disk") == outcome
 
-    @pytest.mark.parametrize(("age", "outcome"), [(None, "warning"), (DAY, "ok"), (3 * DAY, "problem"), (-3 * DAY, "problem")])
-    def test_the_newest_backup(self, small: CommandLine, tmp_path: Path, age: float | None, outcome: str) -> None:
-        folder = tmp_path / "backups"
-        folder.mkdir()
-        if age is not None:
-            at = datetime.fromtimestamp(time.time() - age, UTC)
-            (folder / f"domogate-000001-{at:%Y%m%dT%H%M%SZ}.sqlite3").touch()
-        found = doctor(small, "--backup-every", "86400", "--backup-folder", str(folder))
-        assert found.outcome("backups") == outcome
-        assert str(folder) in found.says("backups")
-
     def test_too_many_connections_for_the_limit_of_open_files(
         self, small: CommandLine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -241,6 +201,7 @@ class TestDatabase:
 
     @pytest.mark.slow
     def test_postgresql_and_nats(self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(database, "SLOW", 60.0)  # a busy machine is not slow in this test
         with postgres_server() as server:
             for name, value in server.settings_for_a_gateway().items():
                 monkeypatch.setenv(name, value)
@@ -260,6 +221,17 @@ class TestConnections:
         with running(start("serve", tmp_path)) as gateway:
             monkeypatch.setenv("DOMOGATE_PORT", gateway.base_url.rpartition(":")[2])
             assert "is ready" in doctor(small).says("gateway")
+
+    @pytest.mark.slow
+    def test_a_gateway_with_other_data_on_the_same_port(self, small: CommandLine, tmp_path: Path) -> None:
+        with running(start("serve", tmp_path / "other")) as gateway:
+            port = gateway.base_url.rpartition(":")[2]
+            for other in (small, CommandLine(tmp_path / "new")):
+                found = doctor(other, "--port", port)
+                assert (found.outcome("gateway"), found.code) == ("problem", 1)
+                said = f"another gateway runs on 127.0.0.1:{port}: it does not use the data in {other.data}."
+                assert said in found.says("gateway")
+            assert doctor(CommandLine(gateway.data), "--port", port).outcome("gateway") == "ok"
 
     @pytest.mark.parametrize("exists", [False, True])
     def test_a_gateway_that_runs_on_other_data(self, domogate: CommandLine, exists: bool) -> None:
@@ -311,6 +283,13 @@ class TestConnections:
             found = doctor(small, "--port", str(port))
         assert (found.outcome("gateway"), found.code) == ("warning", 0)
         assert "not yet" in found.says("gateway")
+
+    def test_a_gateway_that_warns(self, small: CommandLine) -> None:
+        body = b'{"status": "ready", "warnings": ["writes", "a newer code"]}'
+        with listening(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)) as port:
+            found = doctor(small, "--port", str(port))
+        assert (found.outcome("gateway"), found.code) == ("warning", 0)
+        assert "is ready, but: it cannot write to its database; a newer code." in found.says("gateway")
 
     @pytest.mark.slow
     def test_brokers(self, small: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,24 @@ def test_the_link_of_init_comes_before_a_new_link(tmp_path: Path) -> None:
     assert "trusted_proxies" not in said
 
 
+def test_the_address_of_the_port_and_the_url_for_clients_are_both_named(tmp_path: Path) -> None:
+    settings = {"DOMOGATE_PUBLIC_URL": "https://gateway.example.com:8443", "DOMOGATE_TRUSTED_PROXIES": "127.0.0.1"}
+    with running(start("serve", tmp_path, settings)) as gateway:
+        said = gateway.log
+    assert re.search(r"Listening on 127\.0\.0\.1:\d+; clients use https://gateway\.example\.com:8443\n", said)
+    assert "Serving on" not in said
+
+
+def test_a_stop_has_a_line_at_its_begin_and_at_its_end(tmp_path: Path) -> None:
+    with running(start("serve", tmp_path)) as gateway:
+        assert "the gateway stops" not in gateway.log
+        gateway.process.terminate()
+        assert gateway.process.wait(PATIENCE) == 0
+        said = gateway.log
+    assert (said.count("the gateway stops"), said.count("the gateway has stopped")) == (1, 1)
+    assert said.index("the gateway stops") < said.index("the gateway has stopped")
+
+
 def test_https_without_a_known_proxy_is_told_once(tmp_path: Path) -> None:
     with running(start("serve", tmp_path, {"DOMOGATE_PUBLIC_URL": "https://gateway.example.com"})) as gateway:
         said = gateway.log

@@ -85,7 +85,7 @@ REFUSE_OTHERWISE = (
 EXAMINE = {"doctor", "support-bundle"}
 """Their own tests show that they create no data folder."""
 WITHOUT_A_STORE = {
-    *("estate new", "estate check", "estate schema", "simulate day", "service install"),
+    *("estate new", "estate check", "estate schema", "simulate day", "service install", "service uninstall"),
     *("conformance", "record", "replay", "openapi", "version"),
 }
 

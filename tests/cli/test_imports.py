@@ -10,7 +10,7 @@ from support.http import PATIENCE
 
 LARGE = {
     *("aiohttp", "alembic", "argon2", "cryptography", "fpdf", "jinja2", "joserfc", "jsonschema", "nats", "PIL"),
-    "opentelemetry",
+    *("opentelemetry", "yarl"),
     *("prometheus_client", "psycopg", "pydantic", "pygments", "rich", "segno", "starlette", "uvicorn", "webauthn", "yaml"),
     "sqlalchemy.dialects.postgresql",
 }
@@ -37,6 +37,15 @@ async def start():
     print(*sys.modules, file=sys.stderr)
 
 asyncio.run(start())
+"""
+_JSON_ESTATE = """
+import sys
+from domogate.estate import read_estate
+
+home = '{"id": "ca5a0001-0000-4000-8000-000000000000", "name": "Home", "type": "house", "owner": "a@example.com"}'
+read = read_estate('{"users": [{"email": "a@example.com"}], "plants": [%s]}' % home, "estate.json")
+assert len(read.estate.plants) == 1
+print(*sys.modules, file=sys.stderr)
 """
 USED_BY_A_GATEWAY = {"argon2", "cryptography", "joserfc", "starlette", "uvicorn", "yaml"}
 
@@ -65,3 +74,8 @@ def test_a_gateway_loads_no_library_that_nobody_has_used_yet(domogate: CommandLi
     domogate.create()
     found = modules_of(str(domogate.data), script=_GATEWAY)
     assert found & LARGE == USED_BY_A_GATEWAY
+    assert {"domogate.drivers.mqtt.driver", "domogate.drivers.openwebnet.driver"} & found == set()
+
+
+def test_a_correct_estate_file_in_json_is_read_without_jsonschema() -> None:
+    assert "jsonschema" not in modules_of(script=_JSON_ESTATE)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,13 @@ from packaging.utils import canonicalize_name
 from support.node_packages import use_node
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-web.lock", "requirements-build.lock")
+LOCKS = (
+    "requirements.lock",
+    "requirements-dev.lock",
+    "requirements-web.lock",
+    "requirements-build.lock",
+    "requirements-site.lock",
+)
 EVERY_LOCK = (*LOCKS, "integrations/homeassistant/requirements.lock")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -59,10 +66,11 @@ class TestLockFiles:
     @pytest.mark.parametrize(
         ("lock", "wanted"),
         [
-            (LOCKS[0], [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["postgres"]]),
+            (LOCKS[0], [*PROJECT["project"]["dependencies"], *chain(*PROJECT["project"]["optional-dependencies"].values())]),
             (LOCKS[1], PROJECT["dependency-groups"]["dev"]),
             (LOCKS[2], PROJECT["dependency-groups"]["web"]),
             (LOCKS[3], PROJECT["dependency-groups"]["build"]),
+            (LOCKS[4], PROJECT["dependency-groups"]["site"]),
         ],
     )
     def test_they_pin_what_the_project_asks_for(self, lock: str, wanted: list[str]) -> None:

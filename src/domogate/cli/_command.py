@@ -21,6 +21,8 @@ from domogate.cli._flags import WHERE, flag_parameters
 from domogate.cli._help import PlainCommand, PlainGroup
 from domogate.cli._options import build_parameter, flag, read_arguments
 from domogate.cli._output import note
+from domogate.cli._owner import refuse_root
+from domogate.common.owners import describe_denied
 from domogate.ports import Store
 from domogate.services.refusals import Refused
 from domogate.settings import BadSettings, Settings, load_settings
@@ -222,7 +224,10 @@ def _explain(error: Exception) -> str:
     if type(error).__module__.startswith("domogate."):
         return str(error)  # Our own messages say what to do.
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename} cannot be used: {error.strerror}." if error.filename else f"{error.strerror}."
+        if not error.filename:
+            return f"{error.strerror}."
+        owner = describe_denied(Path(error.filename)) if isinstance(error, PermissionError) else ""
+        return f"{error.filename} cannot be used: {error.strerror}. {owner}".rstrip()
     if isinstance(error, DBAPIError):
         reason = str(error.orig).strip().partition("\n")[0].rstrip(".")  # The first line has no values of the statement.
         return f"the database cannot be used: {reason}.\n{TRACEBACK}=1 shows the place in the code, for a bug report."
@@ -243,10 +248,15 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator["Tools"]:
-    """Yield the tools of a command on an existing store. If there is no store, nothing is created: raises Mistake."""
+async def opened(settings: Settings, *, writes: bool = False) -> AsyncIterator["Tools"]:
+    """Yield the tools of a command on an existing store. If there is no store, nothing is created: raises Mistake.
+
+    With `writes`, root is refused if the data folder belongs to another user.
+    """
     from domogate.app import find_missing_file, open_tools  # imports the database
 
+    if writes:
+        refuse_root(settings)
     missing = find_missing_file(settings)
     if missing is not None:
         raise Mistake(
@@ -266,13 +276,14 @@ async def changing(settings: Settings, *, create: bool = False) -> AsyncIterator
     """
     from domogate.app import open_tools  # imports the database
 
+    refuse_root(settings)
     async with open_tools(settings) if create else opened(settings) as tools:
         yield tools
         await until_applied(tools.store)
 
 
 async def until_applied(store: Store) -> None:
-    """Return when every running gateway of this store has applied the last change."""
+    """Wait until every running gateway of this store has applied the last change."""
     if await store.wait_applied(SILENT_FOR):
         return
     note("The change is stored; waiting for a running gateway to apply it …")

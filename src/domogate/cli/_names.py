@@ -31,6 +31,8 @@ class Target(msgspec.Struct, frozen=True):
 
     plant: Plant
     module: Module | None = None
+    ambient: str = ""
+    """The name of the module's ambient, if the module has one and `_every_module` returned it."""
 
     @property
     def id(self) -> Id:
@@ -120,11 +122,20 @@ async def module_names(tools: Tools, plant_ids: Iterable[Id]) -> dict[Id, Target
 
 def _every_module(estate: Estate) -> Iterator[Target]:
     for one in estate.plants:
-        for module in one.topology.every_module():
+        for ambient in one.topology.every_ambient():
+            for module in ambient.modules:
+                yield Target(one.plant, module, ambient.name)
+        for module in one.topology.modules:
             yield Target(one.plant, module)
 
 
 def _choose_target(targets: Iterable[Target], wanted: str, noun: str, hint: str) -> Target:
     identity = parse_either_id(wanted)
     matching = [one for one in targets if one.id == identity or (one.module or one.plant).name == wanted]
-    return choose(matching, wanted, noun, hint, lambda one: f"{one.id}  {one.words}")
+    return choose(matching, wanted, noun, hint, _describe)
+
+
+def _describe(one: Target) -> str:
+    """Return the id, the name and the place of a plant or a module. The place tells modules with the same name apart."""
+    place = f"{one.module.name} in {one.ambient}, {one.plant.name}" if one.module is not None and one.ambient else one.words
+    return f"{one.id}  {place}"

@@ -8,6 +8,7 @@ from domogate.cli._command import Mistake, command, opened, top_level
 from domogate.cli._files import Force, check_folder, check_free
 from domogate.cli._options import argument, flag
 from domogate.cli._output import note
+from domogate.cli._owner import refuse_root
 from domogate.ports import SecretKeyMissing
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
@@ -55,6 +56,7 @@ async def restore(settings: Settings, file: Annotated[Path, argument("FILE", "A 
     """
     if not file.is_file():
         raise Mistake(f"there is no file {file}.")
+    refuse_root(settings)
     try:
         await restore_backup(settings, file)
     except (ValueError, FileExistsError, SecretKeyMissing) as error:

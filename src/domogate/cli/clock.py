@@ -33,7 +33,7 @@ async def confirm(settings: Settings) -> None:
 
     A running gateway prunes old data again within a minute.
     """
-    async with opened(settings) as tools:
+    async with opened(settings, writes=True) as tools:
         await tools.store.confirm_clock(tools.clock.now())
         tools.people.note(AuditAction.CLOCK_CONFIRMED, COMMAND_LINE, "clock")
     note("The clock is confirmed. A running gateway prunes old data again within a minute.")

@@ -17,7 +17,7 @@ PANELS = {
         "restore": "Fill an empty data folder from a backup.",
         "move": "Copy all data of a stopped gateway from its SQLite file to an empty PostgreSQL database, and compare the two.",
         "clock": "The clock, and the time that the gateway last saw: show, confirm.",
-        "service": "The files with which systemd runs the gateway: install.",
+        "service": "The files with which systemd runs the gateway: install, uninstall.",
         "cluster": "Gateways that share a database: show.",
         "doctor": "Check settings, disk, database, clock, certificate and connections, and say what to do.",
         "support-bundle": "Write versions, settings, counts and results of `domogate doctor` to a ZIP file, without secrets.",

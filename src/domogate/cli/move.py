@@ -7,6 +7,7 @@ from typing import Annotated
 from domogate.cli._command import Mistake, WrongUsage, command, top_level
 from domogate.cli._options import option
 from domogate.cli._output import note, progress_bar
+from domogate.cli._owner import refuse_root
 from domogate.settings import Settings
 from domogate.settings.loading import has_password
 
@@ -27,6 +28,7 @@ async def move(
     from domogate.app.moving import GatewayRuns, MoveProgress, MoveRefused, move_store
 
     target = _find_target(to, to_file)
+    refuse_root(settings)
     with ExitStack() as bars:
 
         def show_progress(rows: int) -> MoveProgress:

@@ -146,7 +146,7 @@ async def log(
 ) -> None:
     """Write an entry in the logbook. Entries cannot be changed or removed."""
     done_at = optional_moment(at)
-    async with opened(settings) as tools:
+    async with opened(settings, writes=True) as tools:
         plant = await find_plant(tools, site)
         module_id = None if module is None else await _module(tools, plant, module)
         written = await _logbook(tools).write(plant.id, kind, by=by, words=words, module_id=module_id, at=done_at)

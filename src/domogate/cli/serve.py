@@ -14,6 +14,7 @@ from domogate.cli._command import Mistake, WrongUsage, command, top_level
 from domogate.cli._links import tell_link
 from domogate.cli._options import option
 from domogate.cli._output import note
+from domogate.cli._owner import refuse_root
 from domogate.cli._ready import Ready, ReadyFile, withdraw, write_ready
 from domogate.edge.service_manager import take_sockets, tell
 from domogate.ports import UnnamedDrivers
@@ -49,6 +50,7 @@ async def serve(
         settings = msgspec.structs.replace(settings, host=host, port=port)
         check_exposure(settings)
     check_cluster(settings)
+    refuse_root(settings)
     if (new := find_missing_file(settings)) is not None:
         note(f"Creating the database {new.absolute()} …")
 
@@ -96,9 +98,19 @@ async def _serve_processes(settings: Settings, processes: int, ready_file: Path 
 
 
 def _tell_address(settings: Settings) -> None:
-    note(f"Serving on {settings.base_url}")
+    note(f"Serving on {settings.base_url}" if _is_own(settings) else _name_both(settings))
     if (unknown := describe_unknown_proxy(settings)) is not None:
         note(f"Warning: {' '.join(unknown)}")
+
+
+def _is_own(settings: Settings) -> bool:
+    """Whether the URL for clients has the address and the port on which the gateway listens."""
+    return msgspec.structs.replace(settings, public_url=None).base_url == settings.base_url
+
+
+def _name_both(settings: Settings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"Listening on {host}:{settings.port}; clients use {settings.base_url}"
 
 
 def _write_ready_file(settings: Settings, ready_file: Path | None) -> None:

@@ -1,9 +1,8 @@
-"""`domogate service install`: the files with which systemd runs the gateway (Decision 0125)."""
+"""`domogate service install` and `uninstall`: the files with which systemd runs the gateway (Decision 0125)."""
 
 import re
 import sys
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -13,19 +12,13 @@ from domogate.cli._command import Mistake, WrongUsage, group, plain_command, rep
 from domogate.cli._files import Force, check_free, write_file
 from domogate.cli._options import flag, option
 from domogate.cli._output import note
+from domogate.cli._units import LINKS, LISTEN, PLACES, SETTINGS, fill_units
 from domogate.settings.declared import SECRETS, name_credential
 
 commands = group("service")
 
-_PLACES = {
-    "domogate.service": "etc/systemd/system/domogate.service",
-    "domogate.socket": "etc/systemd/system/domogate.socket",
-    "sysusers.conf": "etc/sysusers.d/domogate.conf",
-    "tmpfiles.conf": "etc/tmpfiles.d/domogate.conf",
-}
 _HIDDEN = [Path("/", name) for name in ("home", "root", "run/user", "tmp", "var/tmp")]
 """The unit hides these folders from the gateway, so its program cannot be there."""
-_SETTINGS = "--config /etc/domogate/domogate.toml --data /var/lib/domogate"
 _NEXT = """Next, as root:
   systemd-sysusers
   systemd-tmpfiles --create
@@ -33,6 +26,13 @@ _NEXT = """Next, as root:
   systemctl enable --now domogate.socket domogate.service
 Commands use the user, the settings and the credentials of the service. For the first operator:
   systemd-run --quiet --pty --wait --collect -p User=domogate{credentials} {program} init {settings}"""
+
+_AFTER = """Next, as root:
+  systemctl stop domogate.socket domogate.service
+  systemctl daemon-reload
+These stay: the data in /var/lib/domogate, the settings and credentials in /etc/domogate, and the user domogate.
+The command `domogate service install` makes the service again."""
+_Root = Annotated[Path, option("DIR", "Folder below which the files are.")]
 
 
 @plain_command(commands, "install")
@@ -67,10 +67,18 @@ def install(
     with reporting_errors():
         started = (program or Path(sys.executable).with_name("domogate")).absolute()
         loaded = [_load(name) for name in dict.fromkeys(credential or ())]
-        texts = write_units(started, listen or ["127.0.0.1:8080"], loaded)
+        hidden = describe_hidden(started)
+        if hidden is not None and not dry_run:
+            raise Mistake(hidden)
+        texts = write_units(started, listen or LISTEN, loaded)
+        options = "".join(f" -p LoadCredential={one}" for one in loaded)
+        after = _NEXT.format(program=started, credentials=options, settings=SETTINGS)
         if dry_run:
             for place, text in texts.items():
                 click.echo(f"# /{place}\n{text}")
+            if hidden is not None:
+                note(f"Warning: {hidden}")
+            note(after)
             return
         for place in texts:
             check_free(root / place, force)
@@ -79,8 +87,34 @@ def install(
             write_file(root / place, text)
             (root / place).chmod(0o644)
             click.echo(root / place)
-        options = "".join(f" -p LoadCredential={one}" for one in loaded)
-        note(_NEXT.format(program=started, credentials=options, settings=_SETTINGS))
+        note(after)
+
+
+@plain_command(commands, "uninstall")
+def uninstall(
+    root: _Root = Path("/"),
+    dry_run: Annotated[bool, flag("--dry-run", "Print the names of the files, and remove nothing.")] = False,
+) -> None:
+    """Remove the files that `domogate service install` wrote, so that systemd no longer starts the gateway.
+
+    The data, the settings, the credentials and the user of the service stay. The gateway runs until you stop it; the command
+    prints how to do this.
+    """
+    with reporting_errors():
+        found = [root / place for place in (*LINKS, *PLACES.values()) if _exists(root / place)]
+        if not found:
+            raise Mistake(f"there are no files of the service below {root.absolute()}.")
+        for path in found:
+            if not dry_run:
+                path.unlink()
+            click.echo(path)
+        if not dry_run:
+            note(_AFTER)
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is a file or a link. The target of a link may have gone."""
+    return path.is_symlink() or path.is_file()
 
 
 def _load(name: str) -> str:
@@ -91,31 +125,26 @@ def _load(name: str) -> str:
     return f"{name_credential(name)}:/etc/domogate/credentials/{name}"
 
 
+def describe_hidden(program: Path) -> str | None:
+    """Return why the service could not start this program, and what to do. Return None if systemd does not hide it."""
+    if not any(program.is_relative_to(folder) for folder in _HIDDEN):
+        return None
+    return (
+        f"systemd hides {program} from services, and the unit does so on purpose. Install the package in another place:\n"
+        "  python3 -m venv /opt/domogate\n"
+        "  /opt/domogate/bin/pip install domogate\n"
+        "  /opt/domogate/bin/domogate service install\n"
+        "If it is already there, name its command: --program /opt/domogate/bin/domogate"
+    )
+
+
 def write_units(program: Path, listen: Sequence[str], credentials: Sequence[str]) -> dict[str, str]:
     """Return the text of each file by its place below /. Raises WrongUsage or Mistake if the gateway could not start."""
     for one in listen:
         if not re.fullmatch(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}", one):
             raise WrongUsage(f"--listen: write an IP address and a port, such as 127.0.0.1:8080 or [::]:8443, not {one!r}.")
-    if any(program.is_relative_to(folder) for folder in _HIDDEN):
-        raise Mistake(
-            f"systemd hides {program} from services, and the unit does so on purpose. Install the package in another place:\n"
-            "  python3 -m venv /opt/domogate\n"
-            "  /opt/domogate/bin/pip install domogate\n"
-            "  /opt/domogate/bin/domogate service install"
-        )
     if re.search(r"[\s%$\"'\\;]", str(program)):
         raise Mistake(
             f"the path {program} has characters with a special meaning for systemd; install the package in another place."
         )
-    values = {
-        "@PROGRAM@": f"{program} serve {_SETTINGS}",
-        "@LISTEN@\n": "".join(f"ListenStream={one}\n" for one in listen),
-        "@CREDENTIALS@\n": "".join(f"LoadCredential={one}\n" for one in credentials),
-    }
-    texts = {}
-    for name, place in _PLACES.items():
-        text = files("domogate.cli").joinpath("units", name).read_text("utf-8")
-        for key, value in values.items():
-            text = text.replace(key, value)
-        texts[place] = text
-    return texts
+    return fill_units(program, listen, credentials)

@@ -71,7 +71,7 @@ async def show(settings: Settings, webhook: WebhookId, as_json: AsJson = False) 
 @command(commands, "remove")
 async def remove(settings: Settings, webhook: WebhookId) -> None:
     """Remove a webhook with its stored deliveries. A running gateway stops delivering within seconds."""
-    async with opened(settings) as tools:
+    async with opened(settings, writes=True) as tools:
         await _administration(tools).remove(_id(webhook))
     note(f"Removed the webhook {webhook}.")
 
@@ -108,7 +108,7 @@ async def replay(
     if not all(text.isascii() and text.isdecimal() and len(text) < 19 for text in events or ()):
         raise Mistake("an id of a dead letter is a whole number.")
     cursors = [int(text) for text in events] if events else None
-    async with opened(settings) as tools:
+    async with opened(settings, writes=True) as tools:
         replayed = await _administration(tools).replay(_id(webhook), cursors)
     if not replayed:
         raise Mistake("there are no such dead letters; `domogate webhook dead ID` lists them.")

@@ -12,32 +12,15 @@ from starlette.responses import RedirectResponse, Response
 from domogate.common.log import get_logger
 from domogate.console.answers import CHECKED, answer_file, answer_not_built, make_page_headers, refuse_method
 from domogate.console.files import File
+from domogate.console.site_manifest import MANIFEST, SITE, SiteManifest
 
-SITE = Path(__file__).parent / "site"
 PREFIX = "/docs"
-MANIFEST = "site.json"
 START_PAGE = "index.html"
 NOT_FOUND_PAGE = "404.html"
 
 _OPERATION = "domogate.operation"
 
 _log = get_logger(__name__)
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """A file of the site, without its content."""
-
-    media_type: str
-    etag: str
-
-
-class SiteManifest(msgspec.Struct, frozen=True):
-    """The content of `site.json`, which `docsite/packing.py` writes."""
-
-    scripts: tuple[str, ...]
-    """The hashes of the inline scripts, as a content security policy names them."""
-    files: dict[str, Entry]
-    """The files by their paths below `/docs/`. Each file is stored in compressed form, with `.gz` after its path."""
 
 
 class Site:

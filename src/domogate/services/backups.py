@@ -9,7 +9,10 @@ from domogate.ports import Audit, BackupFile, BackupFolder, Clock
 from domogate.services.audit import GATEWAY, AuditAction, AuditResult
 
 CHECK_EVERY = 60.0
-"""In seconds. The first check is this time after the start: by then, a machine without a battery has set its clock."""
+"""The seconds between two checks whether a backup is due.
+
+The first check is this time after the start: by then, a machine without a battery has set its clock.
+"""
 RETRY_AFTER = 600.0
 """In seconds. After a failure, the gateway waits at least this time. A backup of a large database loads the disk."""
 
@@ -30,7 +33,7 @@ class RegularBackups:
         self._due_at = 0.0
         """The time of the event loop at which the next backup is due, whatever the clock says."""
         self.newest: BackupFile | None = None
-        """The newest complete backup."""
+        """The newest finished backup."""
         self.problem: str | None = None
         """The reason why the last backup failed."""
         self._task: asyncio.Task[None] | None = None

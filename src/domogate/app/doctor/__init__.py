@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from domogate.app.doctor.database import DatabaseChecks
 from domogate.app.doctor.findings import Finding, ok, problem, warning
 from domogate.app.doctor.machine import check_machine
-from domogate.app.doctor.network import check_gateway, check_network
+from domogate.app.doctor.network import check_gateway, check_network, report_other_gateway
 from domogate.console.files import load_build
 from domogate.settings import BadSettings, Settings, check_cluster, check_exposure, describe_unknown_proxy
 
@@ -21,8 +21,10 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     database = DatabaseChecks(settings, gateway_at=gateway.runs_at)
     async for found in database.run():
         yield found
-    yield gateway.finding
-    async for found in check_network(settings, database.brokers, gateway_runs=gateway.runs_at is not None):
+    is_other = gateway.id is not None and database.gateways is not None and gateway.id not in database.gateways
+    yield report_other_gateway(settings, gateway) if is_other else gateway.finding
+    gateway_runs = gateway.runs_at is not None and not is_other
+    async for found in check_network(settings, database.brokers, gateway_runs=gateway_runs):
         yield found
 
 

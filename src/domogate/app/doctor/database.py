@@ -20,7 +20,7 @@ from domogate.stores.inspection import inspect_file
 SECONDS = 10.0
 """The longest time for the check of the content of a file, and for the answers of a server."""
 SLOW = 0.02
-"""In seconds. A command waits for the database several times."""
+"""In seconds. A database is slow if its answer takes longer: a command waits for the database several times."""
 CLOCK_APART = 2.0
 """In seconds. Gateways use the clock of the database, but logs and certificates use the clock of the machine."""
 
@@ -28,17 +28,22 @@ SECRETS_READABLE = "the secrets in the database can be decrypted."
 
 
 class DatabaseChecks:
-    """Checks the database. After the checks, `brokers` has the brokers that are stored in the database."""
+    """Checks the database. After the checks, `brokers` has the brokers that are stored in the database.
+
+    `gateways` has the ids of the gateways that run on it. It is None if they are not known.
+    """
 
     def __init__(self, settings: Settings, *, gateway_at: str | None) -> None:
         self._settings = settings
         self._gateway_at = gateway_at
         self.brokers: list[MqttBroker] = []
+        self.gateways: frozenset[str] | None = None
 
     async def run(self) -> AsyncIterator[Finding]:
         examined = None
         try:
             if await asyncio.to_thread(self._is_missing):
+                self.gateways = frozenset()
                 yield self._report_missing()
                 return
             url = self._settings.database or sqlite_url(sqlite_file(self._settings))
@@ -51,6 +56,7 @@ class DatabaseChecks:
             yield problem("database", f"it cannot be used: {reason}.", "Check the setting database, the server and its log.")
         if examined is None:
             return
+        self.gateways = examined.gateways
         yield _judge(examined)
         if examined.clock is not None:
             yield _judge_clock(examined.clock)
@@ -86,7 +92,7 @@ class DatabaseChecks:
                     if one.driver == MQTT.name
                 ]
         except SecretKeyMissing as error:
-            advice = "Put the key back into its place: docs/operations.md, section The secret key."
+            advice = "Put the key back into its place: docs/operations/data.md, section The secret key."
             yield problem("secret key", str(error).replace("\n", " "), advice)
 
 

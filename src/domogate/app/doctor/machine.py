@@ -10,21 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from domogate.app.doctor.backups import check_backups
 from domogate.app.doctor.findings import Finding, in_another_folder, ok, problem, warning
-from domogate.app.maintenance import find_backup_folder
 from domogate.app.parts import find_database_file
+from domogate.common.owners import describe_denied
 from domogate.edge.files import count_allowed_connections
 from domogate.settings import Settings
-from domogate.stores.backup_folder import list_backup_files
 
 if TYPE_CHECKING:
     from cryptography import x509
 
 MB = 1_000_000
 LITTLE_SPACE, NO_SPACE = 1_000 * MB, 100 * MB
-"""In bytes. With less free space than this there is a warning or a problem."""
-TOO_OLD = 2
-"""The newest backup is too old if its age is more than this number of periods (`backup_every`)."""
+"""In bytes. With less free space than `LITTLE_SPACE` there is a warning, with less than `NO_SPACE` there is a problem."""
 RENEW_WITHIN = timedelta(days=21)
 """A certificate that ends within this time must be renewed soon."""
 
@@ -35,7 +33,7 @@ def check_machine(settings: Settings, *, gateway_at: str | None) -> Iterator[Fin
     if settings.data.is_dir():
         yield check_disk(settings)
     if settings.backup_every is not None:
-        yield check_backups(find_backup_folder(settings), settings.backup_every)
+        yield from check_backups(settings, settings.backup_every)
     yield check_open_files(settings.connections_most)
     if settings.tls_certificate is not None:
         yield from check_certificate(settings, settings.tls_certificate)
@@ -55,10 +53,9 @@ def check_folder(folder: Path, gateway_at: str | None) -> Iterator[Finding]:
         yield problem("data folder", f"{folder} is not a folder.", "Name a folder with --data or DOMOGATE_DATA.")
         return
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        owner = folder.stat().st_uid
         yield problem(
             "data folder",
-            f"this user may not write to {folder}, which belongs to the user with the number {owner}.",
+            f"this user may not write to {folder}. {describe_denied(folder)}",
             "Run this command and the gateway as the same user, or give the folder to this user (chown).",
         )
         return
@@ -82,24 +79,6 @@ def check_disk(settings: Settings) -> Finding:
     if free < max(LITTLE_SPACE, size):
         return warning("disk", f"{says} The database has {size / MB:,.0f} MB, and a backup needs as much again.", advice)
     return ok("disk", says)
-
-
-def check_backups(folder: Path, every: float) -> Finding:
-    """Check that the newest backup is not too old."""
-    try:
-        backups = list_backup_files(folder)
-    except OSError as error:
-        advice = "Give this folder to the user of the gateway, or set backup_folder to another folder."
-        return problem("backups", f"{folder} cannot be read: {error.strerror}.", advice)
-    if not backups:
-        advice = "A running gateway makes the first backup a minute after its start. Its log says why it does not."
-        return warning("backups", f"there is no backup in {folder} yet.", advice)
-    newest, now = backups[-1], datetime.now(UTC).timestamp()
-    says = f"{folder / newest.name} is the newest of {len(backups)}. It has {newest.size / MB:,.1f} MB."
-    if abs(now - newest.at) <= TOO_OLD * every:
-        return ok("backups", says)
-    late = f"{says} It is {'older than' if newest.at < now else 'ahead of the clock by'} {TOO_OLD} times backup_every."
-    return problem("backups", late, "Start the gateway. If it runs, its log says why it makes no backup.")
 
 
 def check_open_files(connections: int) -> Finding:

@@ -7,17 +7,32 @@ from collections.abc import AsyncIterator, Iterable
 from ipaddress import ip_address
 from typing import NamedTuple
 
+import msgspec
+
 from domogate.app.doctor.findings import Finding, note, ok, problem, warning
 from domogate.app.services import build_smtp_mail
 from domogate.drivers import mqtt, openwebnet
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.broker_connection import explain_error
 from domogate.drivers.mqtt.discovery import FAILURES, try_connection
+from domogate.edge.stack import GATEWAY_ID
 from domogate.settings import Settings
 
 SECONDS = 5.0
 """The longest time for each connection."""
 _LONGEST_ANSWER = 65_536
+_WARNINGS = {
+    "writes": "it cannot write to its database",
+    "clock": "its clock is far from the time that it last saw, so it prunes nothing",
+    "backup": "the last backup failed",
+}
+"""What a warning of /readyz means. The codes are kinds of problems (services/monitoring/problems.py)."""
+
+
+class _Readiness(msgspec.Struct):
+    """An answer of /readyz."""
+
+    warnings: list[str] = []
 
 
 class GatewayCheck(NamedTuple):
@@ -26,6 +41,8 @@ class GatewayCheck(NamedTuple):
     finding: Finding
     runs_at: str | None = None
     """The address, if a gateway answers there."""
+    id: str | None = None
+    """The id of this gateway in its database. None if the gateway did not name it, as older versions do."""
 
 
 async def check_network(settings: Settings, stored: Iterable[MqttBroker], *, gateway_runs: bool) -> AsyncIterator[Finding]:
@@ -47,7 +64,7 @@ def check_gateway(settings: Settings) -> GatewayCheck:
     host = _find_local_address(settings.host)
     where = f"{host}:{settings.port}"
     try:
-        status, body = _get(_connect(host, settings), "/readyz")
+        status, body, identity = _get(_connect(host, settings), "/readyz")
     except ConnectionRefusedError:
         return GatewayCheck(note("gateway", f"nothing listens on {where}: the gateway does not run here."))
     except (OSError, http.client.HTTPException) as error:
@@ -59,16 +76,33 @@ def check_gateway(settings: Settings) -> GatewayCheck:
             )
         )
     runs_at = where if status in (http.client.OK, http.client.SERVICE_UNAVAILABLE) else None
-    if status == http.client.OK and "warning" not in body:
-        return GatewayCheck(ok("gateway", f"it runs on {where} and is ready."), runs_at)
-    return GatewayCheck(
-        warning(
-            "gateway",
-            f"it runs on {where} and answers /readyz with {status}: {body[:500]}",
-            "The log of the gateway and the overview of the console say more.",
-        ),
-        runs_at,
+    warnings = _read_warnings(body)
+    if status == http.client.OK and not warnings:
+        return GatewayCheck(ok("gateway", f"it runs on {where} and is ready."), runs_at, identity)
+    says = f"it runs on {where} and answers /readyz with {status}: {body[:500]}"
+    if warnings:
+        says = f"it runs on {where} and is ready, but: {'; '.join(_WARNINGS.get(code, code) for code in warnings)}."
+    advice = "The log of the gateway and the overview of the console say more."
+    return GatewayCheck(warning("gateway", says, advice), runs_at, identity)
+
+
+def report_other_gateway(settings: Settings, check: GatewayCheck) -> Finding:
+    """Return the problem that the gateway on the port uses another database than the one of these settings."""
+    place = "this database" if settings.database else f"the data in {settings.data.absolute()}"
+    return problem(
+        "gateway",
+        f"another gateway runs on {check.runs_at}: it does not use {place}.",
+        "Stop that gateway, or choose another port for this one (the setting port).\n"
+        "If it is the gateway that you mean, name its data folder with --data, or its settings with --config.",
     )
+
+
+def _read_warnings(body: str) -> list[str]:
+    """Return the codes in an answer of /readyz."""
+    try:
+        return msgspec.json.decode(body, type=_Readiness).warnings
+    except msgspec.MsgspecError:
+        return []
 
 
 def check_metrics(host: str, port: int, gateway_runs: bool) -> Finding:
@@ -77,7 +111,7 @@ def check_metrics(host: str, port: int, gateway_runs: bool) -> Finding:
     where = f"{host}:{port}"
     find = "Find the program that uses this port (ss -ltnp), or change metrics_port or metrics_host."
     try:
-        _, body = _get(http.client.HTTPConnection(host, port, timeout=SECONDS), "/metrics")
+        _, body, _ = _get(http.client.HTTPConnection(host, port, timeout=SECONDS), "/metrics")
     except ConnectionRefusedError:
         if gateway_runs:
             says = f"the gateway runs, but nothing listens on {where}."
@@ -92,12 +126,13 @@ def check_metrics(host: str, port: int, gateway_runs: bool) -> Finding:
     return ok("metrics", f"the gateway serves /metrics on {where}.")
 
 
-def _get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str]:
-    """Return the status and the first bytes of the answer, as text."""
+def _get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str, str | None]:
+    """Return the status, the first bytes of the answer as text, and the id of the gateway."""
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
-        return answer.status, answer.read(_LONGEST_ANSWER).decode("utf-8", "replace").strip()
+        text = answer.read(_LONGEST_ANSWER).decode("utf-8", "replace").strip()
+        return answer.status, text, answer.getheader(GATEWAY_ID.decode())
     finally:
         connection.close()
 

@@ -1,0 +1,38 @@
+"""Fills in the files for systemd. The build of the documentation imports this module without the packages of the gateway."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+PLACES = {
+    "domogate.service": "etc/systemd/system/domogate.service",
+    "domogate.socket": "etc/systemd/system/domogate.socket",
+    "sysusers.conf": "etc/sysusers.d/domogate.conf",
+    "tmpfiles.conf": "etc/tmpfiles.d/domogate.conf",
+}
+"""The place of each file below /."""
+LINKS = (
+    "etc/systemd/system/multi-user.target.wants/domogate.service",
+    "etc/systemd/system/sockets.target.wants/domogate.socket",
+)
+"""The links that `systemctl enable` makes."""
+SETTINGS = "--config /etc/domogate/domogate.toml --data /var/lib/domogate"
+PROGRAM = Path("/opt/domogate/bin/domogate")
+"""The place of the program that the documentation recommends."""
+LISTEN = ("127.0.0.1:8080",)
+
+
+def fill_units(program: Path = PROGRAM, listen: Sequence[str] = LISTEN, credentials: Sequence[str] = ()) -> dict[str, str]:
+    """Return the text of each file by its place below /."""
+    values = {
+        "@PROGRAM@": f"{program} serve {SETTINGS}",
+        "@LISTEN@\n": "".join(f"ListenStream={one}\n" for one in listen),
+        "@CREDENTIALS@\n": "".join(f"LoadCredential={one}\n" for one in credentials),
+    }
+    texts = {}
+    for name, place in PLACES.items():
+        text = files("domogate.cli").joinpath("units", name).read_text("utf-8")
+        for key, value in values.items():
+            text = text.replace(key, value)
+        texts[place] = text
+    return texts
