@@ -4,20 +4,23 @@ import json
 import re
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from docsite.reference.helm import list_leaves, list_values
 from domogate import __version__
 from domogate.settings import load_settings
 from domogate.settings.exposure import check_exposure
 from release.npm import convert_version
 from support.dockerfile import read_dockerfile
-from support.helm import CHART, helm, list_leaves, list_values, render, write_values
+from support.helm import CHART, helm, render, write_values
 from support.markdown import tables
 from support.named_code import ROOT
+from support.page_blocks import read_blocks, read_commands
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +59,22 @@ SETS: dict[str, dict[str, Any]] = {
 }
 
 
+def promised_versions() -> list[str]:
+    """The oldest and the newest version of Kubernetes that SUPPORT.md names as tested."""
+    (row,) = [row for row in tables((ROOT / "SUPPORT.md").read_text())[0] if row["part"].startswith("Kubernetes")]
+    found = re.findall(r"\b1\.\d+", row["tested"])
+    assert len(found) == 2, row
+    return found
+
+
+def validate(objects: list[dict[str, Any]], version: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Compare the objects with the schema of a version of Kubernetes."""
+    (path := folder / "known.yaml").write_text(yaml.safe_dump_all(objects))
+    program = Path(sys.executable).with_name("kubernetes-validate")
+    command = [str(program), "--kubernetes-version", version, "--strict", "--no-warn", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
 def by_kind(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {one["kind"]: one for one in objects if not one["metadata"]["name"].endswith("-file")}
 
@@ -72,15 +91,34 @@ class TestChart:
         told = helm("lint", "--strict", str(CHART), "--values", write_values(tmp_path, SETS[name]))
         assert told.returncode == 0, told.stdout + told.stderr
 
+    @pytest.mark.parametrize("version", promised_versions())
     @pytest.mark.parametrize("name", SETS)
-    def test_kubernetes_accepts_the_objects(self, name: str, tmp_path: Path) -> None:
-        known = [one for one in render(tmp_path, SETS[name]) if one["kind"] != "ServiceMonitor"]
-        path = tmp_path / "known.yaml"
-        path.write_text(yaml.safe_dump_all(known))
-        command = [str(Path(sys.executable).with_name("kubernetes-validate")), "--strict", "--no-warn", str(path)]
-        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    def test_the_oldest_and_the_newest_kubernetes_accept_the_objects(self, name: str, version: str, tmp_path: Path) -> None:
+        known = [one for one in render(tmp_path, SETS[name], version) if one["kind"] != "ServiceMonitor"]
+        told = validate(known, version, tmp_path)
         assert told.returncode == 0, told.stdout + told.stderr
         assert (told.stdout + told.stderr).count(" passed for resource ") == len(known)
+
+    def test_an_older_kubernetes_does_not_know_the_pause_before_sigterm(self, tmp_path: Path) -> None:
+        """The field is on by default since 1.30. So this version is the oldest."""
+        (workload,) = [one for one in render(tmp_path, NEEDED) if one["kind"] == "StatefulSet"]
+        told = validate([workload], "1.28", tmp_path)
+        assert told.returncode != 0
+        assert "sleep" in told.stdout + told.stderr
+
+    def test_helm_refuses_a_kubernetes_that_is_older_than_the_promised_ones(self, tmp_path: Path) -> None:
+        oldest, _ = promised_versions()
+        older = f"1.{int(oldest.partition('.')[2]) - 1}"
+        values = write_values(tmp_path, NEEDED)
+        for version, code in ((oldest, 0), (f"{oldest}.4-gke.100", 0), (older, 1)):
+            told = helm("template", "home", str(CHART), "--values", values, "--kube-version", version)
+            assert told.returncode == code, told.stderr
+
+    def test_the_newest_promised_kubernetes_is_the_newest_with_a_schema(self) -> None:
+        folders = files("kubernetes_validate").joinpath("kubernetes-json-schema").iterdir()
+        found = {tuple(map(int, match.groups())) for one in folders if (match := re.match(r"v(\d+)\.(\d+)\.", one.name))}
+        newest = ".".join(map(str, max(found)))
+        assert promised_versions()[1] == newest, "write this version to SUPPORT.md"
 
     def test_its_version_is_that_of_the_gateway(self) -> None:
         chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
@@ -190,23 +228,39 @@ class TestSettings:
 
 
 class TestValues:
-    def test_each_has_a_comment_and_a_rule(self) -> None:
-        commented = [value.name for value in list_values()]
+    def test_each_has_a_rule(self) -> None:
         schema = json.loads((CHART / "values.schema.json").read_text())
         for leaf in list_leaves(yaml.safe_load((CHART / "values.yaml").read_text())):
-            assert any(leaf == name or leaf.startswith(f"{name}.") for name in commented), leaf
             rule = schema
             for part in leaf.split("."):
                 if "properties" not in rule:
                     break
                 rule = rule["properties"][part]
 
-    def test_the_readme_has_each_with_its_default_and_its_meaning(self) -> None:
-        (table,) = tables((CHART / "README.md").read_text())
-        shown = [(row["value"].strip("`"), row["default"].strip("`"), row["meaning"]) for row in table]
-        assert shown == [(value.name, json.dumps(value.default), value.comment) for value in list_values()]
+    def test_one_without_a_comment_is_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"before b\.d in values\.yaml"):
+            list_values("# First.\na: 1\nb:\n  # Second.\n  c: 2\n  d: 3\n")
+
+    def test_the_page_has_each_with_its_default_and_its_meaning(self) -> None:
+        (table,) = tables((ROOT / "docs" / "helm-values.md").read_text())
+        shown = {row["value"].strip("`"): (row["default"].strip("`"), row["meaning"]) for row in table}
+        leaves = list_leaves(yaml.safe_load((CHART / "values.yaml").read_text()))
+        assert [leaf for leaf in leaves if not any(leaf == name or leaf.startswith(f"{name}.") for name in shown)] == []
+        assert shown["replicas"] == ("3", "Number of gateways in the mode cluster. The mode single always has one gateway.")
+        assert shown["metrics.serviceMonitor.interval"] == ('"30s"', "Time between two scrapes.")
 
     def test_the_readme_shows_an_installation_with_values_that_exist(self) -> None:
         named = re.findall(r"--set (\w[\w.]*)=", (CHART / "README.md").read_text())
         assert set(named) <= {value.name for value in list_values()}
         assert {"publicUrl", "trustedProxies"} <= set(named)
+
+    @pytest.mark.parametrize(("number", "kind"), [(0, "StatefulSet"), (1, "Deployment")])
+    def test_helm_accepts_the_installations_of_the_readme(self, number: int, kind: str) -> None:
+        """Only `install` is replaced by `template`, which needs no Kubernetes."""
+        commands = [words for block in read_blocks(CHART / "README.md") for words in read_commands(block.script)]
+        installed = [words[2:] for words in commands if words[:2] == ["helm", "install"]]
+        assert len(installed) == 2
+        name, chart, *flags = installed[number]
+        told = helm("template", name, str(ROOT / chart), *flags)
+        assert told.returncode == 0, told.stderr
+        assert kind in by_kind([document for document in yaml.safe_load_all(told.stdout) if document])

@@ -10,12 +10,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from docsite.outside import PAGES
 from domogate import __version__
 from support.container import Container
 from support.container_root import ContainerRoot, skip_without_namespaces
 from support.dockerfile import Context, read_dockerfile
 from support.named_code import ROOT
 from support.node_packages import use_node
+from support.ports import free_port
 from support.wheel_files import download_wheels
 
 DOCKERFILE = ROOT / "deploy" / "container" / "Dockerfile"
@@ -45,12 +47,27 @@ class TestDockerfile:
         assert version
         assert f'"{version[1]}"' in matrix
 
+    def test_a_release_can_give_each_base_image_with_a_digest(self) -> None:
+        digest = f"@sha256:{'0' * 64}"
+        defaults = {stage.image for stage in STAGES}
+        assert all(re.fullmatch(r"[a-z]+:\d[\w.-]+", image) for image in defaults), "a default has no version"
+        names = {"BASE_IMAGE": "python:3.13-slim-bookworm", "NODE_IMAGE": "node:22-bookworm-slim"}
+        assert set(names.values()) == defaults
+        given = {name: image + digest for name, image in names.items()}
+        pinned = read_dockerfile(DOCKERFILE, given)
+        assert [stage.image for stage in pinned] == [stage.image + digest for stage in STAGES]
+        assert 'image.base.name="$BASE_IMAGE"' in IMAGE.last("LABEL").rest
+        releasing = (ROOT / "docs" / "releasing.md").read_text()
+        assert all(f"--build-arg {name}={image}@sha256:" in releasing for name, image in names.items())
+
 
 class TestContext:
     def test_only_files_of_the_build_are_sent(self) -> None:
         context = Context(ROOT)
         sent = {path.name for path in ROOT.iterdir() if context.has(path)}
-        assert sent == {"LICENSE", "README.md", "pyproject.toml", "requirements.lock", "requirements-build.lock", "src", "web"}
+        locks = {"requirements.lock", "requirements-build.lock", "requirements-site.lock"}
+        pages = {source for source in PAGES if "/" not in source}
+        assert sent == {"LICENSE", "deploy", "docs", "docsite", "mkdocs.yml", "pyproject.toml", "src", "web"} | locks | pages
         assert context.has(ROOT / "clients" / "typescript" / "src" / "index.ts")
         for path in ("web/node_modules", "src/domogate/console/static", "src/domogate/__pycache__", "deploy/compose/secrets"):
             assert not context.has(ROOT / path), path
@@ -82,13 +99,16 @@ def build_image(folder: Path) -> ContainerRoot:
 
 
 def check_content(image: ContainerRoot) -> None:
-    """The image has the gateway with its pages, and no build tools."""
+    """The image has the gateway with its pages, its documentation and all extras, and no build tools."""
     command = image.command(["domogate", "version"], image.environment, {}, user=USER, read_only=True)
     told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert told.stdout.startswith(f"domogate {__version__} "), told.stderr
     (site,) = image.place("/opt/domogate").glob("lib/python*/site-packages")
     assert (site / "domogate" / "console" / "static" / "build.json").is_file()
-    assert not {"pip", "hatchling", "setuptools"} & {path.name for path in site.iterdir()}
+    assert (site / "domogate" / "console" / "site" / "site.json").is_file()
+    installed = {path.name for path in site.iterdir()}
+    assert not {"pip", "hatchling", "mkdocs", "setuptools"} & installed
+    assert {"nats", "opentelemetry", "psycopg"} <= installed, "the packages of an extra are missing"
     assert not image.place("/build").exists()
 
 
@@ -100,13 +120,15 @@ def check_refusal(image: ContainerRoot, folder: Path) -> None:
 
 
 def check_service(image: ContainerRoot, folder: Path) -> None:
-    """It serves without rights on a read-only root folder, and stops on a signal."""
-    container = Container(image, USER, folder)
+    """It serves pages, documentation and traces without rights on a read-only root folder, and stops on a signal."""
+    container = Container(image, USER, folder, DOMOGATE_TRACE_ENDPOINT=f"http://127.0.0.1:{free_port()}/v1/traces")
     try:
         container.wait_until_healthy()
         page = httpx.get(f"{container.url}/", headers={"Accept": "text/html"}, timeout=60)
         assert page.status_code == 200
         assert "/assets/" in page.text
+        documentation = httpx.get(f"{container.url}/docs/deployment.html", timeout=60)
+        assert (documentation.status_code, "requirements.lock" in documentation.text) == (200, True)
         if os.geteuid() == 0:
             status = Path(f"/proc/{container.process.pid}/status").read_text()
             assert re.search(r"^Uid:(\t10001){4}$", status, re.MULTILINE)

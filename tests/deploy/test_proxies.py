@@ -1,7 +1,11 @@
 """The examples for nginx and Caddy: real proxies before a real gateway, with TLS."""
 
 import json
-from collections.abc import Iterator
+import re
+import socket
+import ssl
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,10 @@ from support.estate_view import read_yaml
 from support.forms import the_form
 from support.gateway import Gateway, eventually, import_estate
 from support.http import KEY_HEADER, PATIENCE
+from support.named_code import ROOT
+from support.ports import free_port
 from support.restartable import RestartableGateway, clean_environment
-from support.reverse_proxy import ReverseProxy
+from support.reverse_proxy import PROGRAMS, ReverseProxy
 from support.stream_reader import StreamReader, data_of
 
 pytestmark = pytest.mark.slow
@@ -159,3 +165,39 @@ class TestProxy:
             site.restart()
             eventually(lambda: client.get("/readyz").status_code == 200, "the proxy reaches the new process")
             assert homes(client) == before
+
+
+def switch_on_http2(text: str) -> str:
+    """Follow the comment of the file for the installed nginx."""
+    environment = {"PATH": PROGRAMS}
+    told = subprocess.run(["nginx", "-v"], env=environment, capture_output=True, text=True, check=True, timeout=60).stderr
+    version = tuple(map(int, re.findall(r"\d+", told)[:3]))
+    return text.replace("# http2 on;", "http2 on;") if version >= (1, 25, 1) else text.replace("443 ssl;", "443 ssl http2;")
+
+
+class TestHttp2:
+    @pytest.mark.parametrize(("change", "spoken"), [(str, "http/1.1"), (switch_on_http2, "h2")])
+    def test_nginx_has_no_warning_and_speaks_what_the_file_says(self, change: Callable[[str], str], spoken: str) -> None:
+        proxy = ReverseProxy("nginx", free_port(), change=change)
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        with (
+            proxy.run(),
+            socket.create_connection(("127.0.0.1", proxy.port), PATIENCE) as plain,
+            context.wrap_socket(plain, server_hostname="localhost") as secured,
+        ):
+            assert secured.selected_alpn_protocol() == spoken
+        assert not re.search(r"\[(warn|error|emerg)\]", proxy.log), proxy.log
+
+    def test_no_active_line_is_only_for_some_versions(self) -> None:
+        text = (ROOT / "deploy" / "nginx" / "domogate.conf").read_text()
+        assert [line for line in text.splitlines() if "http2" in line and not line.strip().startswith("#")] == []
+
+    def test_the_nginx_of_the_cluster_is_new_enough_for_its_file(self) -> None:
+        folder = ROOT / "deploy" / "compose"
+        assert re.search(r"^http2 on;$", (folder / "upstream.conf").read_text(), re.MULTILINE)
+        found = re.search(r"image: nginx:(\d+)\.(\d+)-", (folder / "cluster.yaml").read_text())
+        assert found
+        assert (int(found[1]), int(found[2])) > (1, 25)

@@ -43,9 +43,9 @@ class TestFigures:
     def test_others_show_theirs_by_a_callable(self) -> None:
         metrics, held = Metrics(), {"n": 1.0}
         plants: dict[tuple[str, ...], float] = {("house", "active"): 2.0}
-        metrics.gauge("domogate_world_modules", "Modules held", lambda: held["n"])
-        metrics.counter("domogate_commits", "Commits", lambda: 7)
-        metrics.gauge("domogate_plants", "Plants", lambda: plants, labels=("type", "status"))
+        metrics.gauge("domogate_world_modules", "modules", "Modules held", lambda: held["n"])
+        metrics.counter("domogate_commits", "commits", "Commits", lambda: 7)
+        metrics.gauge("domogate_plants", "plants", "Plants", lambda: plants, labels=("type", "status"))
         held["n"] = 5.0
         read = metrics.registry.get_sample_value
         assert read("domogate_world_modules") == 5

@@ -52,6 +52,7 @@ class EdgeClient:
     def __init__(self, *, ready: bool = True, access_log: bool = False) -> None:
         self.inner = EchoApp()
         self.ready = ready
+        self.warnings: dict[str, str] = {}
         self.metrics = Metrics()
         self.edge = Edge(
             self.inner,
@@ -60,6 +61,8 @@ class EdgeClient:
             metrics=self.metrics,
             access_log=access_log,
             surfaces=frozenset({"auth"}),
+            find_warnings=lambda: self.warnings,
+            gateway_id="this one",
         )
 
     async def __call__(self, path: str = "/x", method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -213,6 +216,17 @@ class TestHealth:
         assert (await ask("/readyz"))[0] == 503
         ask.ready = True
         assert (await ask("/readyz"))[0] == 200
+
+    async def test_ready_names_the_gateway_in_a_header(self) -> None:
+        for ready in (True, False):
+            assert (await EdgeClient(ready=ready)("/readyz"))[1]["x-gateway-id"] == "this one"
+
+    async def test_a_stranger_learns_the_kinds_of_warnings_and_not_their_texts(self) -> None:
+        ask = EdgeClient()
+        assert (await ask("/readyz"))[2] == b'{"status":"ready"}'
+        ask.warnings = {"writes": "/srv/data/domogate.sqlite3 cannot be written", "backup": "/srv/backups is full"}
+        status, _, body = await ask("/readyz")
+        assert (status, json.loads(body)) == (200, {"status": "ready", "warnings": ["writes", "backup"]})
 
     async def test_another_method_is_405(self) -> None:
         status, headers, _ = await EdgeClient()("/readyz", "POST")

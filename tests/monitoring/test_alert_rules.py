@@ -1,12 +1,18 @@
-"""The alert rules in deploy/prometheus: valid, tested, and each explained in docs/operations.md."""
+"""The alert rules in deploy/prometheus: valid, tested, each explained on the site, and sent to people by Alertmanager."""
 
+import re
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from support.markdown import headings
 from support.promql import ALERTS, PROMETHEUS, ROOT, read_rules
+
+SITE = "https://gateway.example.com/docs/"
 
 
 def promtool(*arguments: str) -> None:
@@ -14,6 +20,7 @@ def promtool(*arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 class TestPromtool:
     def test_the_rules_are_valid(self) -> None:
         promtool("check", "rules", "--lint=all", "--lint-fatal", ALERTS.name)
@@ -37,7 +44,50 @@ class TestEachAlert:
         assert rule["annotations"]["description"].endswith(".")
         assert rule["labels"]["severity"] in ("warning", "critical")
 
-    def test_its_link_leads_to_its_section(self, rule: dict[str, Any]) -> None:
-        page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+    def test_its_link_leads_to_its_section_on_the_site_of_the_gateway(self, rule: dict[str, Any]) -> None:
+        url, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+        assert url.startswith(SITE), "the comment of the file says how to replace this host"
+        page = ROOT / "docs" / url.removeprefix(SITE).replace(".html", ".md")
         assert anchor == rule["alert"].lower()
-        assert rule["alert"] in [heading.text for heading in headings((ROOT / page).read_text())]
+        assert rule["alert"] in [heading.text for heading in headings(page.read_text())]
+
+
+class TestHost:
+    def test_the_command_of_the_comment_sets_the_host_of_all_links(self, tmp_path: Path) -> None:
+        shutil.copy(ALERTS, tmp_path)
+        (command,) = re.findall(r"sed -i .*", ALERTS.read_text())
+        subprocess.run(["sh", "-c", command.replace("YOUR-HOST", "hotel.test")], cwd=tmp_path, check=True, timeout=60)
+        urls = re.findall(r"runbook_url: '(.+)'", (tmp_path / ALERTS.name).read_text())
+        assert len(urls) == len(read_rules())
+        assert all(url.startswith("https://hotel.test/docs/") for url in urls)
+
+
+@pytest.mark.slow
+class TestAlertmanager:
+    def amtool(self, *arguments: str) -> str:
+        done = subprocess.run(["amtool", *arguments], cwd=PROMETHEUS, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def test_the_example_is_valid(self) -> None:
+        told = self.amtool("check-config", "alertmanager.yml")
+        assert " - 2 receivers" in told, told
+
+    @pytest.mark.parametrize(("severity", "receiver"), [("critical", "on-call"), ("warning", "operators")])
+    def test_each_severity_of_the_rules_reaches_its_people(self, severity: str, receiver: str) -> None:
+        names = [rule["alert"] for rule in read_rules() if rule["labels"]["severity"] == severity]
+        assert names
+        labels = [f"severity={severity}", f"alertname={names[0]}", "job=domogate"]
+        assert self.amtool("config", "routes", "test", "--config.file=alertmanager.yml", *labels).strip() == receiver
+
+    def test_people_get_mails_and_a_program_gets_a_request(self) -> None:
+        document = yaml.safe_load((PROMETHEUS / "alertmanager.yml").read_text())
+        kinds = {one["name"]: set(one) - {"name"} for one in document["receivers"]}
+        assert kinds == {"operators": {"email_configs"}, "on-call": {"email_configs", "webhook_configs"}}
+        assert "smtp_auth_password" not in document["global"]
+
+    @pytest.mark.parametrize(("file", "target"), [("prometheus", "127.0.0.1:9093"), ("compose", "alertmanager:9093")])
+    def test_prometheus_sends_its_alerts_to_it(self, file: str, target: str) -> None:
+        document = yaml.safe_load((PROMETHEUS.parent / file / "prometheus.yml").read_text())
+        (manager,) = document["alerting"]["alertmanagers"]
+        assert manager["static_configs"] == [{"targets": [target]}]

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -53,9 +54,10 @@ class Stage:
         return values
 
 
-def read_dockerfile(path: Path) -> list[Stage]:
-    """Return the stages in their order."""
+def read_dockerfile(path: Path, given: Mapping[str, str] | None = None) -> list[Stage]:
+    """Return the stages in their order. `given` are build arguments; an image can name them."""
     stages: list[Stage] = []
+    arguments: dict[str, str] = {}
     for line in _join_lines(path.read_text()):
         name, _, rest = line.partition(" ")
         flags: dict[str, str] = {}
@@ -64,7 +66,10 @@ def read_dockerfile(path: Path) -> list[Stage]:
             rest = rest[match.end() :]
         if name == "FROM":
             image, *alias = rest.split()
-            stages.append(Stage(image, alias[1] if alias else ""))
+            stages.append(Stage(Template(image).substitute(arguments), alias[1] if alias else ""))
+        elif name == "ARG" and not stages:
+            argument, _, default = rest.strip().partition("=")
+            arguments[argument] = (given or {}).get(argument, default)
         else:
             stages[-1].steps.append(Step(name, flags, rest.strip()))
     return stages

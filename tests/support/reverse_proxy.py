@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,8 @@ from support.named_code import ROOT
 from support.ports import free_port
 from support.tls import make_self_signed
 
+PROGRAMS = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""nginx is often in a folder that is only on the path of root."""
 _DEADLINE = 60.0
 _NOBODY = 65534
 
@@ -27,6 +29,10 @@ class ReverseProxy:
     gateway_port: int
     port: int = field(default_factory=free_port)
     plain_port: int = field(default_factory=free_port)
+    change: Callable[[str], str] = str
+    """Changes the main file of the example for nginx, as its comments say."""
+    log: str = ""
+    """What the program has written. It is known when the program has ended."""
 
     @property
     def url(self) -> str:
@@ -41,7 +47,7 @@ class ReverseProxy:
             command = {"nginx": self._configure_nginx, "caddy": self._configure_caddy}[self.program](folder)
             user = self._give_away(folder)
             with (folder / "log").open("wb") as log:
-                environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder)}
+                environment = {"PATH": PROGRAMS, "HOME": str(folder)}
                 process = subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log, user=user, group=user)
             try:
                 self._wait_until_it_listens(process, folder / "log")
@@ -49,6 +55,7 @@ class ReverseProxy:
             finally:
                 process.terminate()
                 process.wait(_DEADLINE)
+                self.log = (folder / "log").read_text()
 
     def _configure_nginx(self, folder: Path) -> list[str]:
         for name in ("nginx.conf", "domogate.conf", "upstream.conf"):
@@ -56,6 +63,7 @@ class ReverseProxy:
             text = re.sub(r" */(tmp|etc/domogate/tls)/", f" {folder}/", text)
             text = text.replace("/etc/nginx/conf.d/*.conf", f"{folder}/site/*.conf")
             text = re.sub(r"^ *listen \[::\]:.*\n", "", text, flags=re.MULTILINE)
+            text = self.change(text) if name == "domogate.conf" else text
             text = text.replace("listen 443 ", f"listen 127.0.0.1:{self.port} ").replace(
                 "listen 80;", f"listen 127.0.0.1:{self.plain_port};"
             )

@@ -45,21 +45,29 @@ def _register_state(gateway: "Gateway", metrics: Metrics) -> None:
     gauge = metrics.gauge
     gauge(
         "domogate_build_info",
+        "always 1",
         "Always 1. The labels have the versions of Domogate and Python.",
         lambda: _VERSIONS,
         ("version", "python_version"),
     )
-    gauge("domogate_ready", "1 while the gateway accepts requests, as /readyz says it.", lambda: gateway.is_ready)
-    gauge("domogate_database_reachable", "1 while the database answers.", lambda: gateway.store.is_reachable)
-    gauge("domogate_world_modules", "Modules that the read model has in memory.", lambda: gateway.read_model.held_modules)
-    gauge("domogate_event_streams", "Open event streams.", lambda: gateway.hub.open_streams)
+    gauge("domogate_ready", "0 or 1", "1 while the gateway accepts requests, as /readyz says it.", lambda: gateway.is_ready)
+    gauge("domogate_database_reachable", "0 or 1", "1 while the database answers.", lambda: gateway.store.is_reachable)
+    gauge(
+        "domogate_world_modules",
+        "modules",
+        "Modules that the read model has in memory.",
+        lambda: gateway.read_model.held_modules,
+    )
+    gauge("domogate_event_streams", "streams", "Open event streams.", lambda: gateway.hub.open_streams)
     gauge(
         "domogate_webhooks",
+        "webhooks",
         "Webhooks that this gateway delivers. Ended webhooks are not counted.",
         lambda: gateway.dispatcher.webhooks,
     )
     gauge(
         "domogate_pruning_stopped",
+        "0 or 1",
         "1 while old data is not deleted, because the clock may be wrong.",
         lambda: not gateway.clock_check.is_right,
     )
@@ -69,20 +77,23 @@ def _register_counters(gateway: "Gateway", metrics: Metrics) -> None:
     counter = metrics.counter
     counter(
         "domogate_orders",
+        "orders",
         "Orders (commands to devices) that this gateway ended, by result.",
         lambda: _label(gateway.driving.count_orders()),
         ("result",),
     )
-    counter("domogate_events_streamed", "Events that were sent to event streams.", lambda: gateway.hub.sent)
+    counter("domogate_events_streamed", "events", "Events that were sent to event streams.", lambda: gateway.hub.sent)
     counter(
         "domogate_webhook_deliveries",
+        "attempts",
         "Attempts to deliver an event, by outcome. The outcome dead counts events whose delivery was given up.",
         lambda: gateway.dispatcher.counters.by_outcome(),
         ("outcome",),
     )
-    counter("domogate_commits", "Commits to the database.", lambda: gateway.store.commits)
+    counter("domogate_commits", "commits", "Commits to the database.", lambda: gateway.store.commits)
     counter(
         "domogate_tickets",
+        "requests",
         "Requests to redeem tickets and to fetch pictures, by outcome.",
         lambda: gateway.redemption.outcomes,
         ("what", "outcome"),
@@ -90,41 +101,51 @@ def _register_counters(gateway: "Gateway", metrics: Metrics) -> None:
 
 
 def _register_figures(snapshot: Snapshot, metrics: Metrics) -> None:
-    def gauge(name: str, about: str, value: Callable[[StoreFigures], float]) -> None:
-        metrics.gauge(name, about, lambda: nan if snapshot.figures is None else value(snapshot.figures))
+    def gauge(name: str, unit: str, about: str, value: Callable[[StoreFigures], float]) -> None:
+        metrics.gauge(name, unit, about, lambda: nan if snapshot.figures is None else value(snapshot.figures))
 
-    gauge("domogate_plants", "Plants in the database, without removed plants.", lambda figures: figures.plants)
-    gauge("domogate_modules", "Modules in the database, without modules of removed plants.", lambda figures: figures.modules)
+    gauge("domogate_plants", "plants", "Plants in the database, without removed plants.", lambda figures: figures.plants)
+    gauge(
+        "domogate_modules",
+        "modules",
+        "Modules in the database, without modules of removed plants.",
+        lambda figures: figures.modules,
+    )
     metrics.gauge(
         "domogate_modules_offline",
+        "modules",
         "Modules in the database that are offline, by reason.",
         lambda: {} if snapshot.figures is None else _label(snapshot.figures.absent),
         ("reason",),
     )
-    gauge("domogate_orders_open", "Orders in the database that have not ended.", lambda figures: figures.open_orders)
+    gauge("domogate_orders_open", "orders", "Orders in the database that have not ended.", lambda figures: figures.open_orders)
     gauge(
         "domogate_webhooks_failing",
+        "webhooks",
         "Webhooks in the database whose receiver does not answer.",
         lambda figures: figures.failing_webhooks,
     )
     gauge(
         "domogate_webhook_events_pending",
+        "events",
         "Events in the database that a receiver has refused and that are tried again.",
         lambda figures: figures.pending,
     )
     gauge(
         "domogate_webhook_oldest_pending_seconds",
+        "seconds",
         "Age of the oldest pending event. 0 if no event is pending.",
         lambda figures: 0.0 if figures.oldest_pending is None else max(0.0, figures.at - figures.oldest_pending),
     )
     gauge(
         "domogate_webhook_dead_letters",
+        "events",
         "Events in the database whose delivery was given up.",
         lambda figures: figures.dead_letters,
     )
-    gauge("domogate_database_size_bytes", "Size of the database.", lambda figures: figures.size)
-    metrics.gauge("domogate_disk_size_bytes", "Size of the disk of the data folder.", lambda: snapshot.disk_size)
-    metrics.gauge("domogate_disk_free_bytes", "Free space on the disk of the data folder.", lambda: snapshot.disk_free)
+    gauge("domogate_database_size_bytes", "bytes", "Size of the database.", lambda figures: figures.size)
+    metrics.gauge("domogate_disk_size_bytes", "bytes", "Size of the disk of the data folder.", lambda: snapshot.disk_size)
+    metrics.gauge("domogate_disk_free_bytes", "bytes", "Free space on the disk of the data folder.", lambda: snapshot.disk_free)
 
 
 def _register_drivers(snapshot: Snapshot, metrics: Metrics) -> None:
@@ -134,28 +155,38 @@ def _register_drivers(snapshot: Snapshot, metrics: Metrics) -> None:
     label = ("driver",)
     metrics.gauge(
         "domogate_driver_running",
+        "0 or 1",
         "1 while the driver runs.",
         of_each(lambda driver: driver.condition is DriverCondition.RUNNING),
         label,
     )
     metrics.counter(
-        "domogate_driver_restarts", "Restarts of the driver after a failure.", of_each(lambda driver: driver.restarts), label
+        "domogate_driver_restarts",
+        "restarts",
+        "Restarts of the driver after a failure.",
+        of_each(lambda driver: driver.restarts),
+        label,
     )
-    metrics.gauge("domogate_driver_plants", "Plants that the driver drives.", of_each(lambda driver: driver.plants), label)
+    metrics.gauge(
+        "domogate_driver_plants", "plants", "Plants that the driver drives.", of_each(lambda driver: driver.plants), label
+    )
     metrics.gauge(
         "domogate_driver_waiting_reports",
+        "reports",
         "Reports of devices that are not in the database yet.",
         of_each(lambda driver: driver.waiting_reports),
         label,
     )
     metrics.gauge(
         "domogate_driver_stuck_calls",
+        "calls",
         "Calls that the driver did not end when they were cancelled.",
         of_each(lambda driver: driver.stuck_calls),
         label,
     )
     metrics.gauge(
         "domogate_driver_connections",
+        "connections",
         "Connections of the driver to brokers or bus gateways, by state: connected, connecting, lost or unused.",
         lambda: snapshot.connections,
         ("driver", "state"),

@@ -12,7 +12,7 @@ from domogate.settings import Settings
 
 @contextmanager
 def measure_server(settings: Settings, metrics: Metrics, connections: Connections) -> Iterator[None]:
-    """Register the metrics, and measure the event loop while there is a port for metrics."""
+    """Register the metrics. If a port for metrics is set, also measure the event loop until the `with` block ends."""
     lag = LoopLag()
     register_server_metrics(metrics, connections, lag)
     if settings.tls_certificate is not None:
@@ -26,9 +26,10 @@ def measure_server(settings: Settings, metrics: Metrics, connections: Connection
 
 
 def register_server_metrics(metrics: Metrics, connections: Connections, lag: LoopLag) -> None:
-    metrics.gauge("domogate_connections", "Open connections.", lambda: len(connections))
+    metrics.gauge("domogate_connections", "connections", "Open connections.", lambda: len(connections))
     metrics.counter(
         "domogate_refused_connections",
+        "connections",
         "Connections that were refused because of a limit. The label limit is the name of the setting, or system if the "
         "operating system did not accept the connection.",
         lambda: connections.refused,
@@ -36,6 +37,7 @@ def register_server_metrics(metrics: Metrics, connections: Connections, lag: Loo
     )
     metrics.gauge(
         "domogate_event_loop_lag_seconds",
+        "seconds",
         "Longest delay of a timer of the event loop in the last minute.",
         lag.longest,
     )
@@ -49,8 +51,13 @@ def register_certificate(metrics: Metrics, path: Path) -> None:
         end = x509.load_pem_x509_certificates(path.read_bytes())[0].not_valid_after_utc.timestamp()
     except (OSError, ValueError):
         return  # The server refuses this certificate with its own message.
+    register_certificate_end(metrics, end)
+
+
+def register_certificate_end(metrics: Metrics, end: float) -> None:
     metrics.gauge(
         "domogate_tls_certificate_end_timestamp_seconds",
+        "seconds",
         "End of the certificate in tls_certificate, as seconds since 1970. Only with TLS.",
         lambda: end,
     )

@@ -18,7 +18,8 @@ _AT_ONCE = 32
 Because of this limit, requests on open connections are answered quickly even while very many new connections arrive.
 """
 _RESERVE_SHARE = 4
-"""A connection of the reserve counts as this number of connections of a round.
+"""The reserve has the connections beyond the limits (`connections.py`). A connection of the reserve counts as this number of
+connections of a round.
 
 So fewer connections of the reserve are accepted in a round. This gives each of them some rounds to send its request before a
 newer connection replaces it.
@@ -58,7 +59,7 @@ class Acceptor:
     async def finish(self) -> None:
         """Stop listening, in a way that resets no connection that a client has opened (Decision 0104).
 
-        Connections on a port of the service manager wait there for the next process (Decision 0125).
+        If the service manager opened the socket, new connections wait in it for the next process (Decision 0125).
         """
         if not isinstance(self._listener, ManagedSocket):
             hold_new_connections(self._listener)

@@ -16,7 +16,7 @@ class AnswerAfterWrite:
     def __init__(self, app: ASGIApp, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> None:
         """`newest` returns a number that grows with each change of this gateway.
 
-        `wait` returns when the other gateways know all changes of this gateway.
+        `wait` waits until the other gateways know all changes of this gateway.
         """
         self._app = app
         self._newest = newest

@@ -81,7 +81,7 @@ class DirectRequests:
         self._kept: dict[bytes, DirectRequest] = {}
         self._kept_bytes = 0
         self.find_kept = self._kept.get
-        """Return the parsed form of a header section that was received before, or None."""
+        """Returns the parsed form of a header section that was received before, or None."""
 
     def find(
         self, method: str, url: bytes, headers: Sequence[Header], *, body_size: int = 0, keep_alive: bool

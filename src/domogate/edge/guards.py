@@ -1,4 +1,4 @@
-"""Size and time limits for clients, and the sweep that enforces the time limits on all connections."""
+"""Size and time limits for clients, and the sweep: a regular check that enforces the time limits on all connections."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol

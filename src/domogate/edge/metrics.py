@@ -49,6 +49,8 @@ class Description(NamedTuple):
 
     name: str
     kind: str
+    unit: str
+    """`seconds`, `bytes`, or what is counted, for example `requests`. A metric that only shows a state has `0 or 1`."""
     labels: tuple[str, ...]
     text: str
 
@@ -58,20 +60,28 @@ class _Metric(NamedTuple):
 
     is_counter: bool
     name: str
+    unit: str
     text: str
     value: Callable[[], Any]
     labels: tuple[str, ...]
 
 
-_REQUESTS = Description("domogate_requests_total", "counter", ("api", "operation", "status"), "Requests that were answered.")
+_REQUESTS = Description(
+    "domogate_requests_total", "counter", "requests", ("api", "operation", "status"), "Requests that were answered."
+)
 _SECONDS = Description(
     "domogate_request_seconds",
     "histogram",
+    "seconds",
     ("api", "operation"),
     "Time from the arrival of a request until its answer. Event streams are not counted.",
 )
 _REFUSED = Description(
-    "domogate_refused_requests_total", "counter", ("status",), "Requests that the guards of the HTTP server refused."
+    "domogate_refused_requests_total",
+    "counter",
+    "requests",
+    ("status",),
+    "Requests that the guards of the HTTP server refused.",
 )
 
 
@@ -87,7 +97,7 @@ class Metrics:
         self._metrics: list[_Metric] = []
         self._durations: dict[tuple[str, int], Durations] = {}
         self._refused: dict[int, int] = {}
-        self.gauge("domogate_requests_in_flight", "Requests that have no answer yet.", lambda: self.in_flight)
+        self.gauge("domogate_requests_in_flight", "requests", "Requests that have no answer yet.", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
         """Count an answered request. `seconds` is None if the duration of the request is not measured."""
@@ -119,23 +129,33 @@ class Metrics:
         self._refused[status] = self._refused.get(status, 0) + 1
 
     def gauge(
-        self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
+        self,
+        name: str,
+        unit: str,
+        text: str,
+        value: Callable[[], float] | Callable[[], Labelled],
+        labels: tuple[str, ...] = (),
     ) -> None:
         """Register a gauge. `value` is called at each scrape; with `labels` it returns a mapping."""
-        self._metrics.append(_Metric(False, name, text, value, labels))
+        self._metrics.append(_Metric(False, name, unit, text, value, labels))
 
     def counter(
-        self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
+        self,
+        name: str,
+        unit: str,
+        text: str,
+        value: Callable[[], float] | Callable[[], Labelled],
+        labels: tuple[str, ...] = (),
     ) -> None:
         """Register a counter: a number that only grows. The arguments are the same as for `gauge`."""
-        self._metrics.append(_Metric(True, name, text, value, labels))
+        self._metrics.append(_Metric(True, name, unit, text, value, labels))
 
     def describe(self) -> list[Description]:
         """Return the descriptions of all metrics of the gateway, in the order of their names."""
         registered = (
-            Description(f"{one.name}_total", "counter", one.labels, one.text)
+            Description(f"{one.name}_total", "counter", one.unit, one.labels, one.text)
             if one.is_counter
-            else Description(one.name, "gauge", one.labels, one.text)
+            else Description(one.name, "gauge", one.unit, one.labels, one.text)
             for one in self._metrics
         )
         return sorted((*registered, _REQUESTS, _SECONDS, _REFUSED))

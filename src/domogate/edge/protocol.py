@@ -51,7 +51,9 @@ _QUIET = 0.3
 _LAST_HEADER_DEADLINE = 2.0
 """In seconds. During a drain, a header section must arrive within this time."""
 _RESERVE_DEADLINE = 2.0
-"""In seconds. A connection of the reserve must send something within this time."""
+"""In seconds. A connection of the reserve (a connection beyond the limits, see `connections.py`) must send something within
+this time.
+"""
 _HEALTH = frozenset((b"/healthz", b"/readyz"))
 
 

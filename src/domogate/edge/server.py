@@ -236,7 +236,7 @@ class DrainingServer(uvicorn.Server):
             await asyncio.wait(running, timeout=1)
 
     async def _answer_the_rest(self) -> None:
-        """Answer all requests that have arrived. Return when no connection and no request is left, or at a second signal."""
+        """Answer all requests that have arrived. Wait until no connection and no request is left, or until a second signal."""
         if not await wait_for_event(self._aborted, self._notice):
             await asyncio.gather(*(acceptor.finish() for acceptor in self._acceptors))
         while self._is_busy() and not self._aborted.is_set():

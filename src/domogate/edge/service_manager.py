@@ -12,7 +12,7 @@ from domogate.edge.listening import CannotListen, ManagedSocket
 _FIRST = 3
 """The number of the first file descriptor that the service manager passes."""
 _MOST = 16
-"""More ports than anybody needs. The number comes from outside, and each port is a file."""
+"""The largest number of ports that is accepted: more than anybody needs. Each port is an open file."""
 
 
 def take_sockets() -> tuple[ManagedSocket, ...]:

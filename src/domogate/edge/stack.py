@@ -4,7 +4,7 @@ Every request passes through this app. For speed it reads the headers once and w
 functions.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -32,6 +32,8 @@ REQUEST_ID = "domogate.request_id"
 
 _READ_HEADERS = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))
 _HEALTH = frozenset(("/healthz", "/readyz"))
+GATEWAY_ID = b"x-gateway-id"
+"""The header of /readyz with the id that the gateway has in its database while it runs."""
 _LOGGED_PATH = 500
 """Number of bytes of a path that a log line shows."""
 _CLIENT_GONE = 499
@@ -80,14 +82,16 @@ class Edge:
         access_log: bool,
         surfaces: frozenset[str] = frozenset(),
         handlers: Mapping[tuple[str, bytes], Handler] = MappingProxyType({}),
-        find_warning: Callable[[], str | None] = lambda: None,
+        find_warnings: Callable[[], Iterable[str]] = tuple,
+        gateway_id: str = "",
         slow: SlowRequests | None = None,
     ) -> None:
         """`surfaces` are first path segments that the metrics may use as a name.
 
         In the metrics, a request that reached no operation has the name of its first path segment if this segment is in
         `surfaces`. Otherwise its name is "other". `handlers` answer direct requests, by method and first path segment, or
-        by method and whole path.
+        by method and whole path. `find_warnings` returns short codes: everybody can read them.
+        /readyz has `gateway_id` in a header, so that `domogate doctor` knows which gateway answers.
         """
         self._app = app
         self._is_allowed_origin = is_allowed_origin
@@ -96,7 +100,8 @@ class Edge:
         self._access_log = access_log
         self._surfaces = surfaces
         self._handlers = dict(handlers)
-        self._find_warning = find_warning
+        self._find_warnings = find_warnings
+        self._identity = (_JSON, _NO_STORE, *([(GATEWAY_ID, gateway_id.encode())] if gateway_id else []))
         self._slow = slow
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -194,11 +199,11 @@ class Edge:
         elif scope["path"] == "/healthz":
             await _answer(send, 200, (_JSON, _NO_STORE), b'{"status":"alive"}')
         elif self._is_ready():
-            warning = self._find_warning()
-            body = {"status": "ready"} if warning is None else {"status": "ready", "warning": warning}
-            await _answer(send, 200, (_JSON, _NO_STORE), msgspec.json.encode(body))
+            warnings = list(self._find_warnings())
+            body = {"status": "ready", "warnings": warnings} if warnings else {"status": "ready"}
+            await _answer(send, 200, self._identity, msgspec.json.encode(body))
         else:
-            await _answer(send, 503, (_JSON, _NO_STORE, (b"retry-after", b"1")), b'{"status":"not ready"}')
+            await _answer(send, 503, (*self._identity, (b"retry-after", b"1")), b'{"status":"not ready"}')
 
     # --- after the answer ---------------------------------------------------------------------------------------------
 
