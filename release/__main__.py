@@ -12,11 +12,11 @@ from domogate import __version__
 from release.bill_of_materials import write_bill
 from release.building import ROOT, CannotPackage, build, list_uncommitted, time_of_last_commit, write_hashes
 from release.checking import check
-from release.dependencies import find_needed, read_declared, read_lock
+from release.dependencies import find_needed, read_declared
 from release.licences import list_documentation_parts, list_page_parts, list_python_parts, write_list
 from release.npm import build_npm
 
-_EXTRAS = ("cluster", "postgres")
+_EXTRAS = ("cluster", "otel", "postgres")
 """The extras whose packages are in requirements.lock."""
 
 
@@ -27,8 +27,8 @@ def say(text: str) -> None:
 
 def describe_parts(target: Path, when: datetime) -> list[Path]:
     """Write the bill of materials and the list of licences. Return both files."""
-    documentation = list_documentation_parts(read_lock(ROOT / "requirements-dev.lock"))
-    python = list_python_parts(read_lock(ROOT / "requirements.lock"))
+    documentation = list_documentation_parts(ROOT / "requirements-dev.lock")
+    python = list_python_parts(ROOT / "requirements.lock")
     parts = [*python, *documentation, *list_page_parts(ROOT / "web" / "package-lock.json")]
     declared = read_declared(ROOT / "pyproject.toml", _EXTRAS)
     direct = {canonicalize_name(Requirement(line).name) for line in declared} | {one.name for one in documentation}
@@ -38,13 +38,17 @@ def describe_parts(target: Path, when: datetime) -> list[Path]:
     return [bill, licences]
 
 
-def main() -> int:
+def parse_arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev package", description=__doc__, allow_abbrev=False)
     parser.add_argument(
         "--check", action="store_true", help="build twice, install with hashes into a new environment, and run the demo"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR", help="folder for the files (dist)")
-    arguments = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def main() -> int:
+    arguments = parse_arguments(sys.argv[1:])
     try:
         if list_uncommitted() and not arguments.check:
             say("Some changes are not committed. Do not publish these packages.")

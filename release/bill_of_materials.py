@@ -53,13 +53,12 @@ def write_bill(version: str, when: datetime, parts: Sequence[Part], needs: Graph
 def _describe(part: Part, reference: str) -> dict[str, Any]:
     is_expression = " " in part.licence
     licence = {"expression": part.licence} if is_expression else {"license": {"id": part.licence}}
-    hashes = {"hashes": [{"alg": "SHA-512", "content": part.sha512}]} if part.sha512 else {}
     return {
         "type": "library",
         "bom-ref": reference,
         "name": part.name,
         "version": part.version,
-        **hashes,
+        "hashes": [{"alg": part.algorithm, "content": one} for one in part.hashes],
         "licenses": [licence],
         "purl": reference,
     }

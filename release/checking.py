@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -31,6 +31,7 @@ def check(made: Sequence[Path], when: datetime, say: Callable[[str], None]) -> N
         (wheel,) = [path for path in made if path.match("domogate-[0-9]*.whl")]
         seconds = _install_and_try(wheel, Path(folder))
         say(f"{wheel.name} and requirements.lock, installed into a new environment, served the demo after {seconds:.0f} s.")
+        say(f"{wheel.name}, installed with pipx, served the demo after {try_pipx(wheel, Path(folder)):.0f} s.")
 
 
 def compare(made: Sequence[Path], again: Sequence[Path]) -> None:
@@ -58,15 +59,31 @@ def _install_and_try(wheel: Path, folder: Path) -> float:
     started = time.monotonic()
     environment = folder / "environment"
     pip = f"{environment}/bin/pip"
-    for command in (
-        [sys.executable, "-m", "venv", str(environment)],
-        [pip, "install", "--quiet", "--no-deps", "--require-hashes", "-r", f"{ROOT}/requirements.lock"],
-        [pip, "install", "--quiet", "--no-deps", str(wheel)],
-        [pip, "check"],
-    ):
-        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_INSTALL_DEADLINE)
-        if told.returncode:
-            raise CannotPackage(f"`{' '.join(command)}` failed:\n{told.stdout}{told.stderr}")
+    run([sys.executable, "-m", "venv", str(environment)])
+    run([pip, "install", "--quiet", "--no-deps", "--require-hashes", "-r", f"{ROOT}/requirements.lock"])
+    run([pip, "install", "--quiet", "--no-deps", str(wheel)])
+    run([pip, "check"])
     (folder / "demo").mkdir()
     try_demo(environment, folder / "demo")
     return time.monotonic() - started
+
+
+def try_pipx(wheel: Path, folder: Path) -> float:
+    """Install the wheel with pipx, as people do who have no lock file, and run the demo. Return the seconds."""
+    started = time.monotonic()
+    tools, home = folder / "tools", folder / "pipx"
+    run([sys.executable, "-m", "venv", str(tools)])
+    run([f"{tools}/bin/pip", "install", "--quiet", "pipx"])
+    places = {"PIPX_HOME": str(home), "PIPX_BIN_DIR": str(home / "bin"), "PIPX_MAN_DIR": str(home / "man")}
+    run([f"{tools}/bin/pipx", "install", "--backend", "pip", str(wheel)], places)
+    (folder / "pipx-demo").mkdir()
+    try_demo(home, folder / "pipx-demo")
+    return time.monotonic() - started
+
+
+def run(command: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
+    """Run a command. Raises CannotPackage with its output if it fails."""
+    environment = {**os.environ, **(variables or {})}
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=_INSTALL_DEADLINE)
+    if told.returncode:
+        raise CannotPackage(f"`{' '.join(command)}` failed:\n{told.stdout}{told.stderr}")

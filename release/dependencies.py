@@ -13,10 +13,24 @@ Graph = dict[str, set[str]]
 """The names of the packages that each package needs directly."""
 _PIN = re.compile(r"^([a-z0-9][a-z0-9.-]*)(?:\[[a-z,]+\])?==(\S+)", re.MULTILINE)
 
+_HASH = re.compile(r"^ +--hash=sha256:([0-9a-f]{64})\b")
+
 
 def read_lock(lock: Path) -> dict[str, str]:
     """Return the version of each package of a lock file."""
     return {canonicalize_name(name): version for name, version in _PIN.findall(lock.read_text())}
+
+
+def read_hashes(lock: Path) -> dict[str, list[str]]:
+    """Return the SHA-256 of each file that a lock file allows, by the name of the package."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in lock.read_text().splitlines():
+        if pin := _PIN.match(line):
+            name = canonicalize_name(pin[1])
+        elif digest := _HASH.search(line):
+            found.setdefault(name, []).append(digest[1])
+    return found
 
 
 def read_declared(project: Path, extras: Iterable[str] = ()) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from release.building import CannotPackage
+from release.dependencies import read_hashes, read_lock
 
 _SPDX = {
     "Apache 2 License": "Apache-2.0",
@@ -15,8 +16,10 @@ _SPDX = {
     "Apache License, Version 2.0": "Apache-2.0",
     "Apache-2.0": "Apache-2.0",
     "BSD-2-Clause": "BSD-2-Clause",
+    "3-Clause BSD License": "BSD-3-Clause",
     "BSD-3-Clause": "BSD-3-Clause",
     "MIT": "MIT",
+    "MPL-2.0": "MPL-2.0",
     "PSF-2.0": "PSF-2.0",
     "PSFL": "PSF-2.0",
 }
@@ -38,8 +41,10 @@ class Part(msgspec.Struct, frozen=True, order=True):
     name: str
     version: str
     licence: str
-    sha512: str = ""
-    """In hexadecimal digits. Empty if the package has several files."""
+    algorithm: str
+    """The algorithm of the hashes: SHA-256 or SHA-512."""
+    hashes: tuple[str, ...]
+    """The hashes of the lock file, in hexadecimal digits. A package of Python has one for each of its files."""
 
 
 def find_licence(name: str) -> str:
@@ -55,14 +60,20 @@ def find_licence(name: str) -> str:
     return licence
 
 
-def list_python_parts(pins: dict[str, str]) -> list[Part]:
-    """Return the packages of requirements.lock."""
-    return [Part("pypi", name, version, find_licence(name)) for name, version in sorted(pins.items())]
+def list_python_parts(lock: Path, names: Iterable[str] | None = None) -> list[Part]:
+    """Return the packages of a lock file, or some of them. Raises CannotPackage if a package has no hash."""
+    pins, hashes = read_lock(lock), read_hashes(lock)
+    found = []
+    for name in sorted(pins if names is None else names):
+        if name not in hashes:
+            raise CannotPackage(f"{lock.name} has no hash of {name}; run ./dev lock.")
+        found.append(Part("pypi", name, pins[name], find_licence(name), "SHA-256", tuple(sorted(hashes[name]))))
+    return found
 
 
-def list_documentation_parts(pins: dict[str, str]) -> list[Part]:
+def list_documentation_parts(lock: Path) -> list[Part]:
     """Return the packages of requirements-dev.lock whose code is in the built documentation."""
-    return list_python_parts({name: pins[name] for name in ("mkdocs-material",)})
+    return list_python_parts(lock, ["mkdocs-material"])
 
 
 def list_page_parts(lock: Path) -> list[Part]:
@@ -72,7 +83,7 @@ def list_page_parts(lock: Path) -> list[Part]:
         if path and not package.get("dev"):
             digest = package["integrity"].removeprefix("sha512-")
             name = path.rpartition("node_modules/")[2]
-            found.append(Part("npm", name, package["version"], package["license"], _to_hex(digest)))
+            found.append(Part("npm", name, package["version"], package["license"], "SHA-512", (_to_hex(digest),)))
     return sorted(found)
 
 

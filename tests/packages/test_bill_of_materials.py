@@ -2,16 +2,19 @@
 
 import json
 import re
+from base64 import b64encode
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from release.__main__ import describe_parts
 from release.building import ROOT, CannotPackage
-from release.dependencies import find_needed
-from release.licences import find_licence
+from release.dependencies import find_needed, read_hashes
+from release.licences import find_licence, list_python_parts
 
 WHEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -65,10 +68,42 @@ class TestBill:
                 waiting += needs[one]
         assert {one for one in needs if one not in reached} <= {one for one in needs if one.startswith("pkg:pypi/tzdata@")}
 
-    def test_a_package_of_the_pages_has_the_hash_of_the_lock_file(self, bill: dict[str, Any]) -> None:
-        hashed = [one["hashes"][0] for one in bill["components"] if one["purl"].startswith("pkg:npm/")]
-        assert hashed
-        assert all(re.fullmatch(r"[0-9a-f]{128}", one["content"]) and one["alg"] == "SHA-512" for one in hashed)
+    def test_each_package_has_the_hashes_of_the_lock_file(self, bill: dict[str, Any]) -> None:
+        lock = (ROOT / "requirements.lock").read_text() + (ROOT / "requirements-dev.lock").read_text()
+        web = (ROOT / "web" / "package-lock.json").read_text()
+        for one in bill["components"]:
+            hashes = [(entry["alg"], entry["content"]) for entry in one["hashes"]]
+            assert hashes, one["name"]
+            for algorithm, content in hashes:
+                if one["purl"].startswith("pkg:npm/"):
+                    assert algorithm == "SHA-512"
+                    assert f"sha512-{b64encode(bytes.fromhex(content)).decode()}" in web
+                else:
+                    assert algorithm == "SHA-256"
+                    assert f"--hash=sha256:{content}" in lock
+
+    def test_a_package_has_all_its_hashes_and_none_of_the_next_package(self) -> None:
+        hashes = read_hashes(ROOT / "requirements.lock")
+        text = (ROOT / "requirements.lock").read_text()
+        assert sum(map(len, hashes.values())) == text.count("--hash=sha256:")
+        block = re.search(r"^msgspec==.*?(?=^\S)", text, re.MULTILINE | re.DOTALL)
+        assert block is not None
+        assert hashes["msgspec"] == re.findall(r"sha256:([0-9a-f]{64})", block[0])
+
+    def test_a_package_without_a_hash_is_refused(self, tmp_path: Path) -> None:
+        (lock := tmp_path / "some.lock").write_text("msgspec==1.0\n")
+        with pytest.raises(CannotPackage, match=r"some\.lock has no hash of msgspec; run \./dev lock"):
+            list_python_parts(lock)
+
+    def test_it_follows_the_schema_of_cyclonedx(self, written: tuple[Path, Path]) -> None:
+        assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(written[0].read_text()) is None
+
+    @pytest.mark.parametrize(
+        ("old", "new"), [('"SHA-256"', '"SHA-265"'), ('"type": "library"', '"type": "libary"'), ('"purl"', '"purls"')]
+    )
+    def test_the_schema_notices_a_mistake(self, written: tuple[Path, Path], old: str, new: str) -> None:
+        wrong = written[0].read_text().replace(old, new, 1)
+        assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(wrong) is not None
 
     def test_it_is_the_same_when_it_is_written_again(self, written: tuple[Path, Path], tmp_path: Path) -> None:
         assert [path.read_bytes() for path in describe_parts(tmp_path, WHEN)] == [path.read_bytes() for path in written]

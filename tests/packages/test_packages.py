@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from domogate import __version__
-from release.building import ROOT, CannotPackage, build, build_wheel, hash_file, time_of_last_commit, write_hashes
-from release.checking import compare
+from release.building import ROOT, CannotPackage, build, build_wheel, hash_file, write_hashes
+from release.checking import compare, run
 from release.npm import build_npm, convert_version
 from release.trial import try_demo
 from support.clean_environment import make_clean_environment
@@ -22,17 +22,6 @@ from support.node_packages import use_node
 pytestmark = pytest.mark.slow
 
 NAMES = ("domogate", "domogate_client", "pytest_domogate")
-
-
-@pytest.fixture(scope="module")
-def when() -> datetime:
-    return time_of_last_commit()
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, when: datetime) -> dict[str, Path]:
-    """The built files by their names."""
-    return {path.name: path for path in build(ROOT, tmp_path_factory.mktemp("dist"), when)}
 
 
 def wheel_of(made: dict[str, Path], name: str) -> Path:
@@ -159,3 +148,8 @@ class TestInstallation:
             check=True,
         )
         assert told.stdout.strip() == __version__
+
+    def test_a_step_that_fails_is_named_with_its_output(self) -> None:
+        """`./dev package --check` installs with pip and with pipx, from a package index."""
+        with pytest.raises(CannotPackage, match=r"`sh -c echo \$PIPX_HOME; exit 3` failed:\nthere"):
+            run(["sh", "-c", "echo $PIPX_HOME; exit 3"], {"PIPX_HOME": "there"})

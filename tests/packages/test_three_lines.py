@@ -1,8 +1,6 @@
 """The three lines of the start page lead from the wheel to a gateway with pages and documentation."""
 
-import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from urllib.error import URLError
@@ -13,6 +11,7 @@ import pytest
 from release.building import ROOT, build_wheel, time_of_last_commit
 from support.clean_environment import link_needed_packages
 from support.markdown import code_blocks
+from support.package_lines import run_lines, without_index
 from support.ports import free_port
 
 DEADLINE = 300.0
@@ -45,11 +44,8 @@ def test_they_run_as_they_are_shown(tmp_path: Path) -> None:
     wheels.mkdir()
     build_wheel(ROOT, wheels, time_of_last_commit())
     port = free_port()
-    without_index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_NO_DEPS": "1", "PIP_PRE": "1"}
-    path = f"{Path(sys.executable).resolve().parent}:{os.environ['PATH']}"
-    environment = {"PATH": path, "HOME": str(tmp_path), "DOMOGATE_PORT": str(port), **without_index}
-    for line in (make, install):
-        subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, check=True, timeout=DEADLINE)
+    environment = {**without_index(wheels, tmp_path), "DOMOGATE_PORT": str(port)}
+    run_lines([make, install], tmp_path, environment)
     link_needed_packages(tmp_path / "domogate", "domogate")
     with subprocess.Popen(["sh", "-c", f"exec {run}"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as program:
         try:

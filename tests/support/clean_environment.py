@@ -5,6 +5,9 @@ import sys
 from importlib.metadata import distribution, distributions
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 from release.dependencies import find_needed
 
 
@@ -24,11 +27,14 @@ def make_clean_environment(folder: Path, wheel: Path) -> Path:
 
 
 def link_needed_packages(folder: Path, name: str) -> None:
-    """Link the packages that an installed package asks for."""
+    """Link the packages that an installed package asks for, except those that are installed there too."""
     (site,) = folder.glob("lib/python*/site-packages")
     (installed,) = distributions(path=[str(site)], name=name)
-    for needed in find_needed(installed.requires or ()):
-        _link(needed, site)
+    present = {canonicalize_name(one.name) for one in distributions(path=[str(site)])}
+    asked = [line for line in installed.requires or () if canonicalize_name(Requirement(line).name) not in present]
+    for needed in find_needed(asked):
+        if canonicalize_name(needed) not in present:
+            _link(needed, site)
 
 
 def _link(name: str, site: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.named_code import ROOT
 
-LOCKS = [ROOT / "requirements.lock", ROOT / "requirements-build.lock"]
+LOCKS = [ROOT / name for name in ("requirements.lock", "requirements-build.lock", "requirements-site.lock")]
 _FOLDER = ROOT / ".dev" / "wheels"
 
 

@@ -4,9 +4,7 @@ import type { Driver } from "./management_common.js";
 
 import type { DeviceKind } from "./shared.js";
 
-/**
- * A list of things that one gateway knows: the gateway that answers. `gateway` is its name in the cluster, or null.
- */
+/** A list of things that only the answering gateway knows. `gateway` is its name in the cluster, or null. */
 export interface DriverList {
   readonly items: readonly Driver[];
   readonly next?: string | null;

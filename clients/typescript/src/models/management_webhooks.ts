@@ -8,9 +8,7 @@ export interface WebhookList {
   readonly next?: string | null;
 }
 
-/**
- * A list of things that one gateway knows: the gateway that answers. `gateway` is its name in the cluster, or null.
- */
+/** A list of things that only the answering gateway knows. `gateway` is its name in the cluster, or null. */
 export interface DeliveryList {
   readonly items: readonly Delivery[];
   readonly next?: string | null;

@@ -9,8 +9,7 @@ from domogate_client.models.shared import DeviceKind as DeviceKind
 
 
 class DriverList(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A list of things that one gateway knows: the gateway that answers. `gateway` is its name in the cluster, or
-    null."""
+    """A list of things that only the answering gateway knows. `gateway` is its name in the cluster, or null."""
 
     items: list[Driver]
     next: str | None = None

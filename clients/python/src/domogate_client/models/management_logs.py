@@ -6,8 +6,7 @@ from msgspec import Struct
 
 
 class LogLineList(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A list of things that one gateway knows: the gateway that answers. `gateway` is its name in the cluster, or
-    null."""
+    """A list of things that only the answering gateway knows. `gateway` is its name in the cluster, or null."""
 
     items: list[LogLine]
     next: str | None = None

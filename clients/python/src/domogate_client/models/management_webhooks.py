@@ -15,8 +15,7 @@ class WebhookList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DeliveryList(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A list of things that one gateway knows: the gateway that answers. `gateway` is its name in the cluster, or
-    null."""
+    """A list of things that only the answering gateway knows. `gateway` is its name in the cluster, or null."""
 
     items: list[Delivery]
     next: str | None = None
