@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 
+from docsite.deploy_files import list_sources
 from docsite.outside import COPIED
 from docsite.packing import INPUTS, pack
-from domogate.console.documentation import SITE
+from domogate.console.site_manifest import SITE
 
 ROOT = Path(__file__).resolve().parents[1]
 _DEADLINE = 600.0
@@ -62,6 +63,8 @@ def hash_inputs() -> str:
 
 
 def _list_inputs() -> Iterator[Path]:
-    yield from (ROOT / "mkdocs.yml", ROOT / "requirements-dev.lock", *(ROOT / source for source in COPIED))
+    yield from (ROOT / "mkdocs.yml", ROOT / "requirements-site.lock", *(ROOT / source for source in COPIED))
+    yield from list_sources(ROOT)
+    yield ROOT / "src" / "domogate" / "cli" / "_units.py"
     for folder in ("docs", "docsite"):
         yield from sorted(path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts)

@@ -11,17 +11,20 @@ from pathlib import Path
 
 import msgspec
 
-from domogate.console.documentation import MANIFEST, Entry, SiteManifest
+from domogate.console.site_manifest import MANIFEST, Entry, SiteManifest
 
+_TEXT = "text/plain; charset=utf-8"
+"""The type of the files of `deploy/`, of which some have no suffix."""
 _MEDIA_TYPES = {
     ".css": "text/css",
+    ".gz": "application/gzip",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript",
     ".json": "application/json",
     ".png": "image/png",
-    ".py": "text/plain; charset=utf-8",
+    ".py": _TEXT,
     ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
+    ".txt": _TEXT,
 }
 # Source maps, the languages of the search other than English, and a map of the site for search engines.
 _LEFT_OUT = re.compile(r".*\.map|assets/javascripts/lunr/.*|assets/images/favicon\.png|sitemap\.xml(\.gz)?")
@@ -42,7 +45,7 @@ def pack(site: Path, target: Path, inputs: str) -> None:
     entries: dict[str, Entry] = {}
     scripts: set[str] = set()
     for path, content in _read(site):
-        entries[path] = Entry(_MEDIA_TYPES[Path(path).suffix], hashlib.sha256(content).hexdigest()[:20])
+        entries[path] = Entry(_choose_media_type(path), hashlib.sha256(content).hexdigest()[:20])
         packed = fresh / f"{path}.gz"
         packed.parent.mkdir(parents=True, exist_ok=True)
         packed.write_bytes(gzip.compress(content, mtime=0))
@@ -53,6 +56,12 @@ def pack(site: Path, target: Path, inputs: str) -> None:
     (fresh / INPUTS).write_text(inputs)
     shutil.rmtree(target, ignore_errors=True)
     fresh.rename(target)
+
+
+def _choose_media_type(path: str) -> str:
+    """Raises KeyError for an unknown suffix: the type of such a file must be decided."""
+    suffix = Path(path).suffix
+    return _TEXT if path.startswith("deploy/") and suffix not in _MEDIA_TYPES else _MEDIA_TYPES[suffix]
 
 
 def _read(site: Path) -> Iterator[tuple[str, bytes]]:

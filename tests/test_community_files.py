@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,12 @@ class TestContinuousIntegration:
         assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
         assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
+    def test_git_accepts_the_checkout_of_another_user(self) -> None:
+        """The container runs as root, and the files belong to the user of the runner."""
+        environment = os.environ | read(FORGE / "workflows" / "ci.yml")["jobs"]["test"]["env"]
+        done = subprocess.run(["git", "config", "--list"], env=environment, capture_output=True, text=True, check=True)
+        assert "safe.directory=*" in done.stdout.splitlines()
+
     def test_it_uses_each_supported_python(self) -> None:
         job = read(FORGE / "workflows" / "ci.yml")["jobs"]["test"]
         assert supported("Python").split(", ") == job["strategy"]["matrix"]["python"]
@@ -62,6 +69,16 @@ class TestForms:
             assert ELEMENTS[element["type"]] <= element["attributes"].keys()
         ids = [element["id"] for element in form["body"] if element["type"] != "markdown"]
         assert len(ids) == len(set(ids)) > 0
+
+    def test_the_bug_form_asks_for_what_a_helper_needs(self) -> None:
+        parts = {element.get("id"): element["attributes"] for element in read(FORGE / "ISSUE_TEMPLATE" / "bug.yml")["body"]}
+        installed = " ".join(parts["installation"]["options"])
+        assert [
+            way for way in ("pip", "pipx", "systemd", "container", "Helm") if way not in re.findall(r"\w+", installed)
+        ] == []
+        for part, command in (("doctor", "doctor"), ("bundle", "support-bundle")):
+            asked = parts[part]["label"] + parts[part]["description"]
+            assert command in [words.split()[1] for words in re.findall(r"`(domogate [^`]+)`", asked)]
 
     def test_the_options_of_a_choice_are_texts(self) -> None:
         # YAML reads an unquoted "no" as a boolean, which the forge refuses.

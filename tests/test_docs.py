@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from docsite.deploy_files import make_pages
 from docsite.outside import COPIED
 from domogate.domain import faults
 from domogate.domain.people import TokenKind
@@ -97,7 +98,8 @@ class TestNavigation:
         assert len(listed) == len(set(listed))
         pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
         decisions = {page for page in pages if re.match(r"decisions/\d", page)}  # reached from their index
-        assert pages - decisions == set(listed) - set(COPIED.values())
+        assert pages - decisions == set(listed) - set(COPIED.values()) - set(make_pages())
+        assert set(make_pages()) <= set(listed)
 
 
 class TestArchitecturePage:

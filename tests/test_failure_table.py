@@ -1,4 +1,4 @@
-"""Each row of the tables "When something fails" in docs/cluster.md and docs/operations.md has tests. This file says which."""
+"""Each row of the tables "When something fails" in docs/cluster.md and docs/operations/failures.md has tests: here is which."""
 
 import ast
 
@@ -13,6 +13,7 @@ OF_A_CLUSTER: dict[str, tuple[str, ...]] = {
     "a gateway is stopped (SIGTERM)": (
         f"{MOVES}::test_moves_without_an_error_when_its_gateway_is_stopped",
         "end_to_end/test_stopped_members.py::test_every_request_is_answered_while_members_stop_one_after_the_other",
+        "end_to_end/test_told_members.py::test_no_request_waits_for_a_timer_while_gateways_stop_and_start",
         "services/cluster/test_membership.py::test_the_others_drive_within_a_second",
     ),
     "a gateway crashes or is frozen": (
@@ -61,7 +62,9 @@ OF_ONE_GATEWAY: dict[str, tuple[str, ...]] = {
         "cli/test_doctor.py::test_little_space",
     ),
     "the disk refuses writes or becomes read-only": (
+        "crash/test_full_disk.py::test_writes_are_refused_until_the_disk_is_repaired_and_nothing_is_lost",
         "crash/test_full_disk.py::test_the_gateway_notices_it_without_a_request_and_recovers",
+        "stores/test_refused_writes.py::test_writes_are_refused_and_work_again_and_nothing_is_lost",
         "crash/test_faults.py::test_of_disk_process_and_clock_lose_nothing",
     ),
     "the disk is read-only at the start": (
@@ -113,7 +116,7 @@ OF_ONE_GATEWAY: dict[str, tuple[str, ...]] = {
         "stores/test_deadlines.py::test_a_caller_gives_up_by_its_deadline_and_a_report_waits_longer",
     ),
 }
-PAGES = {"cluster.md": OF_A_CLUSTER, "operations.md": OF_ONE_GATEWAY}
+PAGES = {"cluster.md": OF_A_CLUSTER, "operations/failures.md": OF_ONE_GATEWAY}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -121,6 +124,33 @@ def test_each_row_has_tests(page: str) -> None:
     [table, *_] = tables(section((ROOT / "docs" / page).read_text(), "When something fails"))
     assert [row["what fails"] for row in table] == list(PAGES[page])
     assert all(PAGES[page].values())
+
+
+class TestWhatIsSimulated:
+    """A row says which fault the tests cause, if this is not the fault of the row."""
+
+    @pytest.fixture
+    def tested_with(self) -> dict[str, str]:
+        [table, *_] = tables(section((ROOT / "docs" / "operations" / "failures.md").read_text(), "When something fails"))
+        return {row["what fails"]: row["tested with"] for row in table}
+
+    def test_each_row_says_it(self, tested_with: dict[str, str]) -> None:
+        assert all(tested_with.values())
+
+    @pytest.mark.parametrize(
+        ("row", "means"),
+        [
+            (
+                "the disk refuses writes or becomes read-only",
+                ("`mount -o remount,abort`", "`RLIMIT_FSIZE`", "`PRAGMA query_only`"),
+            ),
+            ("the process is killed, or the power fails", ("`kill -9`", "No test cuts the power")),
+        ],
+    )
+    def test_a_row_names_its_faults_and_what_is_missing(
+        self, tested_with: dict[str, str], row: str, means: tuple[str, ...]
+    ) -> None:
+        assert [one for one in means if one not in tested_with[row]] == []
 
 
 @pytest.mark.parametrize("name", sorted({name for tests in PAGES.values() for names in tests.values() for name in names}))

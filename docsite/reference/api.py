@@ -70,7 +70,7 @@ def _write_surface(surface: Surface) -> Iterator[str]:
     page = _PAGES[surface.name]
     yield f"## {surface.name.capitalize()}"
     place = f"The document is `{surface.document}`."
-    yield f"{escape(surface.description)} {place} [{page.removesuffix('.md')}]({page}) describes the API."
+    yield f"{escape(surface.description)} {place} [Its page]({page}) describes the API."
     header = ["operation", "request", "statuses"]
     rows = [
         [f"`{described['operationId']}`: {escape(described['summary'])}", request, _write_statuses(described)]

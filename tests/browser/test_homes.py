@@ -112,18 +112,16 @@ async def test_the_end_of_a_boost_is_chosen_and_a_scene_says_that_it_started(chr
         await mode.select_option("boost")
         await expect(walk.page.get_by_text("Boost until")).to_be_visible()
         assert await walk.find_problems("boost") == []
+        results = await walk.keep_answers(DOUBTFUL)
         async with walk.page.expect_response(DOUBTFUL) as waiting:
             await ends.get_by_role("button", name="90 min").click()
-        answered = await waiting.value
-        chosen = datetime.fromisoformat(json.loads(answered.request.post_data or "{}")["activationTime"])
+        chosen = datetime.fromisoformat(json.loads((await waiting.value).request.post_data or "{}")["activationTime"])
         assert timedelta(minutes=80) < chosen - datetime.now(UTC) < timedelta(minutes=91)
-        result = await answered.json()
-        assert result["outcome"] == "confirmed"
-        assert datetime.fromisoformat(result["module"]["state"]["activationTime"]) == chosen
-        async with walk.page.expect_response(DOUBTFUL) as waiting:
+        assert results[0]["outcome"] == "confirmed"
+        async with walk.page.expect_response(DOUBTFUL):
             await walk.page.get_by_role("button", name="Thermostat ground floor: warmer").click()
-        result = await (await waiting.value).json()
-        assert datetime.fromisoformat(result["module"]["state"]["activationTime"]) == chosen
+        ended = [datetime.fromisoformat(result["module"]["state"]["activationTime"]) for result in results]
+        assert ended == [chosen, chosen]
         await mode.select_option("automatic")
         await expect(ends).to_have_count(0)
         await walk.page.get_by_role("link", name=HOUSE, exact=True).click()

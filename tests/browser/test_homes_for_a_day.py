@@ -68,9 +68,11 @@ async def test_a_day_of_events_and_new_tokens_takes_no_more_memory(chromium: Bro
         walk.page.on("request", note)
         await walk.page.clock.install()
         await walk.page.route("**/events?*", stream.answer)
-        async with walk.page.expect_response(f"**/home/v1/homes/{HOUSE_ID}") as waiting:
+        answers = await walk.keep_answers(f"**/home/v1/homes/{HOUSE_ID}")
+        async with walk.page.expect_response(f"**/home/v1/homes/{HOUSE_ID}"):
             await walk.open(f"/homes/{HOUSE_ID}")
-        stream.modules = (await (await waiting.value).json())["modules"]
+        stream.modules = answers[0]["modules"]
+        await walk.page.unroute(f"**/home/v1/homes/{HOUSE_ID}")
 
         async def live_until(connections: int) -> PageMemory:
             while stream.connections < connections:

@@ -11,6 +11,7 @@ import pytest
 
 from domogate.stores.backup_folder import list_backup_files
 from support.estate_view import EstateView
+from support.failing_disk import failing_disk
 from support.fault_rounds import ShiftedGateway
 from support.gateway import Gateway, import_estate, run_command
 from support.http import KEY_HEADER
@@ -51,10 +52,12 @@ class Running:
         body = {"plantId": PLANT.id, "url": "http://127.0.0.1:9/hook"}
         return self.served.api.http.post("/webhooks", json=body, headers=headers)
 
-    def read_warning(self) -> str:
+    def read_warnings(self) -> list[str]:
+        """The kinds of warnings that /readyz shows to everybody."""
         answer = httpx.get(f"{self.served.base_url}/readyz", timeout=60)
         assert answer.status_code == 200, answer.text
-        return str(answer.json().get("warning", ""))
+        assert str(self.gateway.data) not in answer.text
+        return list(answer.json().get("warnings", ()))
 
     def plugs_on(self) -> set[str]:
         return {plug for plug, status in all_plugs(self.served).items() if status == [True]}
@@ -100,17 +103,17 @@ class TestAFullDisk:
             refused = running.register_webhook()
             assert (refused.status_code, "Retry-After" in refused.headers) == (503, True)
             assert "cannot write to its disk" in refused.text
-            assert "cannot be written" in running.read_warning()
+            assert running.read_warnings() == ["writes"]
             # A backup that is due does not make it worse.
             write_shift(running.gateway.shift_file, EVERY)
-            wait_until(lambda: "the last backup failed" in running.read_warning(), "the backup did not fail")
+            wait_until(lambda: "backup" in running.read_warnings(), "the backup did not fail")
             assert [path.name for path in backups.iterdir()] == [list_backup_files(backups)[0].name]
             if disk.is_mounted:
                 examined = run_command(["doctor", "--data", str(running.gateway.data)], running.gateway.environment)
                 assert "problem  disk: 0 MB are free" in examined.stdout
             disk.free(process.pid)
             wait_until(lambda: running.switch_on(2) == 200, "no write succeeded after space was free")
-            assert "cannot be written" not in running.read_warning()
+            assert "writes" not in running.read_warnings()
             assert running.register_webhook().status_code == 201
             log = running.served.log
             assert "Traceback" not in log
@@ -130,10 +133,43 @@ class TestADiskThatRefusesWrites:
         with serving(tmp_path) as running:
             assert running.switch_on(0) == 200
             limit_files(running.served.process.pid, 0)
-            wait_until(lambda: "cannot be written" in running.read_warning(), "the heartbeat did not notice it")
+            wait_until(lambda: "writes" in running.read_warnings(), "the heartbeat did not notice it")
             assert running.switch_on(1) == 500
             assert running.plugs_on() == running.on
             limit_files(running.served.process.pid, None)
-            wait_until(lambda: "cannot be written" not in running.read_warning(), "the heartbeat did not notice the end")
+            wait_until(lambda: "writes" not in running.read_warnings(), "the heartbeat did not notice the end")
             assert running.switch_on(2) == 200
             assert running.plugs_on() == running.on
+
+
+class TestADiskThatBecomesReadOnly:
+    def test_writes_are_refused_until_the_disk_is_repaired_and_nothing_is_lost(self, tmp_path: Path) -> None:
+        with failing_disk(tmp_path / "data") as disk, serving(tmp_path) as running:
+            wait_until(lambda: len(list_backup_files(running.gateway.data / "backups")) == 1, "no backup")
+            assert running.switch_on(0) == 200
+            disk.fail()
+            wait_until(lambda: "writes" in running.read_warnings(), "the heartbeat did not notice it")
+            assert running.switch_on(1) == 500
+            assert running.plugs_on() == running.on
+            refused = running.register_webhook()
+            assert (refused.status_code, "Retry-After" in refused.headers) == (503, True)
+            assert "cannot write to its disk" in refused.text
+            examined = run_command(["doctor", "--data", str(running.gateway.data)], running.gateway.environment)
+            assert "problem  database: it cannot be used: [Errno 30] Read-only file system" in examined.stdout
+            assert not disk.allow_writes()
+            running.served.stop()
+            log = running.served.log
+            assert "cannot be written: its disk refuses writes. Check the disk and the log of the system" in log
+            assert (log.count("nothing can be written"), "Traceback" in log) == (1, False), log
+            disk.unmount()
+            disk.repair()
+            assert disk.mount()
+            check_database(running.gateway.database)
+            running.served = running.gateway.start()
+            try:
+                assert running.plugs_on() == running.on
+                assert running.read_warnings() == []
+                assert running.switch_on(2) == 200
+                assert running.plugs_on() == running.on
+            finally:
+                running.served.stop()

@@ -1,8 +1,6 @@
 """The data folder is lost. The newest backup that the gateway made by itself brings everything back, as documented."""
 
 import shutil
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import pytest
 from domogate.stores.backup_folder import list_backup_files
 from support.estate_view import EstateView
 from support.fault_rounds import ShiftedGateway
-from support.gateway import Gateway, import_estate, run_command
+from support.gateway import Gateway, eventually, import_estate, run_command
 from support.http import KEY_HEADER
 from support.kill_rounds import all_plugs, check_database
 from support.plug_estate import KEY, OWNER, plug_estate
@@ -24,7 +22,6 @@ pytestmark = pytest.mark.slow
 
 EVERY = 600.0
 """In seconds. The tokens of the test are valid for an hour, so all leaps of the clock together must be shorter."""
-PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -41,13 +38,6 @@ def gateway(tmp_path: Path) -> ShiftedGateway:
     write_shift(gateway.shift_file, 0.0)
     import_estate(plug_estate(), tmp_path, gateway.data, gateway.environment)
     return gateway
-
-
-def wait_until(holds: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
 
 
 class TestDrill:
@@ -97,7 +87,9 @@ class TestDrill:
         assert served.log.count("backup written and checked") == 4
 
     def wait_for_backups(self, tmp_path: Path, numbers: list[int]) -> None:
-        wait_until(lambda: [one.number for one in list_backup_files(tmp_path / "backups")] == numbers, f"no backups {numbers}")
+        eventually(
+            lambda: [one.number for one in list_backup_files(tmp_path / "backups")] == numbers, f"the backups are {numbers}"
+        )
 
     def switch_on(self, served: Gateway, rooms: list[int]) -> set[str]:
         """Switch the plugs of these rooms of the first plant on. Returns the ids of the plugs."""

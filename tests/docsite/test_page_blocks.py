@@ -8,6 +8,7 @@ import click
 import pytest
 
 from docsite.building import ROOT
+from docsite.deploy_files import make_downloads
 from domogate.app.slow_requests import list_routes
 from domogate.cli.commands import cli
 from domogate.settings import Settings, load_settings
@@ -16,13 +17,14 @@ from support.page_blocks import Block, read_blocks, read_commands
 from support.page_marks import find_wrong_marks, pages_with_commands
 
 PAGES = pages_with_commands()
-_OUTSIDE_SURFACES = ("/auth/token", "/auth/revoke", "/auth/introspect", "/auth/userinfo", "/readyz")
+_DOWNLOADS = [f"/docs/{name}" for name in make_downloads()]
+_OUTSIDE_SURFACES = ("/auth/token", "/auth/revoke", "/auth/introspect", "/auth/userinfo", "/readyz", *_DOWNLOADS)
 _OUR_HOSTS = r"(?:\$BASE|https?://(?:127\.0\.0\.1:8080|gateway\.example\.com(?::\d+)?))"
 
 
 def shell_blocks(page: Path) -> list[Block]:
     """Return the blocks of commands, without those for a program that the reader writes on this page."""
-    return [block for block in read_blocks(page) if block.is_shell and block.mark != "not run: needs the code of this page"]
+    return [block for block in read_blocks(page) if block.is_shell and not block.mark.startswith("run by: tests/extending/")]
 
 
 def parse(words: list[str]) -> str:
@@ -71,7 +73,7 @@ def is_route(path: str) -> bool:
     return any(re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route)), path) for route in routes)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT / "docs").as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 class TestPage:
     def test_each_block_is_run_or_says_why_not(self, page: Path) -> None:
         assert find_wrong_marks(page) == []
@@ -100,6 +102,8 @@ class TestMistakes:
             "<!-- not run: needs Docker -->\n```sh\ndomogate key list\n```\n",
             "<!-- not run: it is late -->\n```sh\ndomogate key list\n```\n",
             "<!-- not run: needs Docker -->\nText.\n\n```sh\ndocker ps\n```\n",
+            "<!-- not run: needs Docker (tests/no_test.py) -->\n```sh\ndocker ps\n```\n",
+            "<!-- checked only: needs Docker -->\n```sh\ndocker ps\n```\n",
             "<!-- run by: tests/docsite/test_site.py -->\n```sh\ndomogate key list\n```\n",
             '```sh linenums="1"\ndomogate key list\n```\n',
         ],

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -15,7 +16,8 @@ from markdown_it import MarkdownIt
 from docsite.building import ROOT, CannotBuild, build, run_mkdocs
 from docsite.outside import COPIED, adapt_links
 from docsite.packing import hash_inline_scripts
-from domogate.console.documentation import SITE, load_site
+from domogate.console.documentation import load_site
+from domogate.console.site_manifest import SITE
 from support.markdown import code_blocks
 
 pytestmark = pytest.mark.slow
@@ -109,6 +111,10 @@ class TestBuild:
         assert sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file()) < LARGEST
         assert [name for name in files_of_the_site() if name.endswith(".map") or "lunr/" in name] == []
 
+    def test_a_page_that_is_one_table_has_no_empty_column_at_its_side(self, texts: dict[str, str]) -> None:
+        hidden = re.compile(r'data-md-type="toc" hidden>')
+        assert [page for page in ("metrics.html", "settings.html") if hidden.search(texts[page])] == ["metrics.html"]
+
     def test_its_licences_are_included(self, texts: dict[str, str]) -> None:
         licences = gzip.decompress((SITE / "licences.txt.gz").read_bytes()).decode()
         assert "Permission is hereby granted" in licences
@@ -133,20 +139,38 @@ class TestBuild:
             run_mkdocs(tmp_path / "mkdocs.yml", tmp_path / "site")
 
 
+def read_both_ways(texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each page in docs/ with its HTML on a code host and on the site."""
+    reader = MarkdownIt("commonmark").enable("table")
+    for path in sorted(DOCS.rglob("*.md")):
+        name = path.relative_to(DOCS).with_suffix(".html").as_posix()
+        article = re.search(r"<article.*?</article>", texts[name], re.DOTALL)
+        assert article is not None
+        yield name, reader.render(path.read_text()), article[0]
+
+
+def read_cells(page: str) -> list[str]:
+    """Return the words of each cell of the tables."""
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", page, re.DOTALL)
+    return [" ".join(unescape(re.sub("<[^>]+>", "", cell)).split()) for cell in cells]
+
+
 class TestText:
     @pytest.mark.parametrize("tag", ["li", "ol", "ul", "table", "tr", "pre", "h2", "h3"])
     def test_a_page_has_the_same_structure_as_on_a_code_host(self, texts: dict[str, str], tag: str) -> None:
         """MkDocs reads another dialect of Markdown: for example, it needs four spaces before the parts of a list item."""
-        reader = MarkdownIt("commonmark").enable("table")
         different = []
-        for path in sorted(DOCS.rglob("*.md")):
-            article = re.search(
-                r"<article.*?</article>", texts[path.relative_to(DOCS).with_suffix(".html").as_posix()], re.DOTALL
-            )
-            assert article is not None
-            counts = [len(re.findall(rf"<{tag}[ >]", text)) for text in (reader.render(path.read_text()), article[0])]
+        for name, *both in read_both_ways(texts):
+            counts = [len(re.findall(rf"<{tag}[ >]", text)) for text in both]
             if counts[0] != counts[1]:
-                different.append(f"{path.name}: {counts[0]} and {counts[1]}")
+                different.append(f"{name}: {counts[0]} and {counts[1]}")
+        assert different == []
+
+    def test_the_tables_have_the_same_words_as_on_a_code_host(self, texts: dict[str, str]) -> None:
+        different = []
+        for name, *both in read_both_ways(texts):
+            on_a_code_host, here = (read_cells(page) for page in both)
+            different += [f"{name}: {cells}" for cells in zip(on_a_code_host, here, strict=True) if cells[0] != cells[1]]
         assert different == []
 
     def test_the_start_page_and_the_readme_show_the_same_three_lines(self) -> None:

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending" / "driver.md").read_text("utf-8")
 NUMBERS = {"three": 3, "four": 4, "five": 5}
+PAGE_ADDRESS = "192.0.2.10:7000"
 OWNER, KEY = "owner@example.com", "line-lamp-only-0123456789"
 PLANT, ROOM, LAMP = (str(uuid.uuid5(uuid.NAMESPACE_URL, word)) for word in ("lines/plant", "lines/room", "lines/lamp"))
 ESTATE = {
@@ -55,6 +56,12 @@ def blocks() -> dict[str, tuple[str, str]]:
     """The language and the content of each code block that follows the path of a file."""
     found = re.findall(r"^`((?:src|docs)/[\w/.]+)`[^\n]*\n\n```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     return {path: (language, content) for path, language, content in found}
+
+
+def page_commands() -> list[list[str]]:
+    """The words of each command of `domogate` on the page, without `domogate`."""
+    (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return [line.removeprefix("$ domogate ").split() for line in block.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -142,11 +149,15 @@ async def test_a_gateway_with_it_switches_a_lamp(tree: Path, tmp_path: Path) -> 
 
 
 def use_gateway(tree: Path, folder: Path, controller: Controller, address: str, loop: asyncio.AbstractEventLoop) -> None:
-    estate = folder / "estate.yaml"
-    estate.write_text(yaml.safe_dump(ESTATE, sort_keys=False))
-    domogate_python(tree, "-m", "domogate.cli", "estate", "import", str(estate), "--data", str(folder / "run" / "data"))
-    settings = {"PYTHONPATH": str(tree / "src"), "DOMOGATE_LINELAMP_ADDRESS": address, "DOMOGATE_DEVICE_DEADLINE": "30"}
-    with running(start("serve", folder / "run", settings, new_interpreter=True)) as gateway:
+    """Run the commands of the page with an estate file, then switch its lamp over HTTP."""
+    (tree / "estate.yaml").write_text(yaml.safe_dump(ESTATE, sort_keys=False))
+    *prepare, serve = page_commands()
+    for command in prepare:
+        domogate_python(tree, "-m", "domogate.cli", *command, DOMOGATE_DATA=str(folder / "run" / "data"))
+    name, *flags = [address if word == PAGE_ADDRESS else word for word in serve]
+    assert address in flags
+    settings = {"PYTHONPATH": str(tree / "src"), "DOMOGATE_DEVICE_DEADLINE": "30"}
+    with running(start(name, folder / "run", settings, new_interpreter=True, flags=flags)) as gateway:
         add_credentials(gateway, KEY)
         target = {"plant": PLANT, "module": LAMP}
 
@@ -163,11 +174,11 @@ def use_gateway(tree: Path, folder: Path, controller: Controller, address: str, 
         eventually(lambda: status() == "off", "the switch on the wall is seen")
 
 
-def domogate_python(tree: Path, *arguments: str) -> str:
+def domogate_python(tree: Path, *arguments: str, **settings: str) -> str:
     """Run Python with the sources of the tree; its standard output."""
     done = subprocess.run(
         [sys.executable, *arguments],
-        env={"PYTHONPATH": str(tree / "src"), "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"},
+        env={"PYTHONPATH": str(tree / "src"), "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", **settings},
         cwd=tree,
         capture_output=True,
         text=True,

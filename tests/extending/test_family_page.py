@@ -1,5 +1,6 @@
 """Builds the example family of docs/extending/family.md and calls it over HTTP."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,10 +14,12 @@ import pytest
 from support.extending import copy_package
 from support.gateway import Gateway, eventually, running, start
 from support.http import PATIENCE
+from support.page_blocks import read_blocks
 from support.restartable import clean_environment
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "extending" / "family.md").read_text()
+PAGE_FILE = ROOT / "docs" / "extending" / "family.md"
+PAGE = PAGE_FILE.read_text()
 
 pytestmark = pytest.mark.slow
 
@@ -97,6 +100,16 @@ class TestThePage:
 
 
 class TestTheFamily:
+    def test_answers_the_command_of_the_page(self, gateway: Gateway, client: httpx.Client, blind: str) -> None:
+        (command,) = [block.text for block in read_blocks(PAGE_FILE) if "curl" in block.text]
+        _, plant, _, module = blind.removeprefix("/blinds/v1.0/").split("/")
+        variables = {"BASE": gateway.base_url, "KEY": gateway.subscription_key, "ID_TOKEN": client.headers["Authorization"]}
+        script = command.replace("PLANT", plant).replace("MODULE", module)
+        done = subprocess.run(
+            ["bash", "-c", script], env=clean_environment(variables), capture_output=True, text=True, check=False
+        )
+        assert json.loads(done.stdout) == client.get(blind).json()
+
     def test_moves_a_blind_and_reads_it(self, client: httpx.Client, blind: str) -> None:
         assert client.post(blind, json={"position": 30}).status_code == 200
         eventually(lambda: client.get(blind).json() == {"position": 30}, "the shutter is at 30")

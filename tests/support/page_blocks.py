@@ -12,6 +12,8 @@ _BLOCK = re.compile(
     r'^(?:<!-- ([^\n]*?) -->\n+)?(?P<indent> *)```(\w+)(?: title="([^"]+)")?\n(.*?)^(?P=indent)```$', re.MULTILINE | re.DOTALL
 )
 _PROMPT = "$ "
+_APART = "run apart"
+_ANSWERS = "answers: "
 _ENDS = frozenset("();<>|&\n")
 
 
@@ -33,6 +35,16 @@ class Block(NamedTuple):
     @property
     def is_shell(self) -> bool:
         return self.language in SHELLS
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the next blocks do not see the variables of this block."""
+        return self.mark == _APART
+
+    @property
+    def answers(self) -> list[str]:
+        """What a reader types when the commands ask."""
+        return self.mark.removeprefix(_ANSWERS).split(" | ") if self.mark.startswith(_ANSWERS) else []
 
     @property
     def script(self) -> str:

@@ -1,4 +1,4 @@
-"""The marks of blocks that no test of the pages can run: `<!-- not run: REASON -->` and `<!-- run by: TEST -->`."""
+"""The marks of blocks: HTML comments before a block that say how tests run it, or why they do not."""
 
 import re
 from pathlib import Path
@@ -7,38 +7,48 @@ from support.named_code import ROOT
 from support.page_blocks import SHELLS, Block, read_blocks
 
 DOCS = ROOT / "docs"
+READMES = [
+    path for places in ("clients/*", "integrations/**", "deploy/**") for path in sorted(ROOT.glob(f"{places}/README.md"))
+]
+"""The pages outside docs/: those of packages, which package indexes show, and that of the Helm chart."""
 
-REASONS = {
+NOT_RUN = {
     "needs Docker": r"\bdocker ",
-    "needs root": r"\bsudo |/opt/",
-    "needs a clone of the repository": r"\./dev |\.dev/|docs/images/",
-    "needs a published release": r"git checkout v|pip install '?domogate",
-    "needs a broker with devices": r"\bmosquitto_sub |domogate discover mqtt ",
-    "needs the code of this page": r"--linelamp-address|/blinds/",
-    "needs a public host": r"//gateway\.example\.com|//receiver\.example\b",
-    "needs a redeemed ticket": r"\$PICTURE_TOKEN",
-    "needs a subscription": r"/SUBSCRIPTION/",
-    "needs a private network": r"--webhook-networks",
-    "needs a person with a browser": r"CODE=…|\$TOKENS\b|REFRESH_TOKEN|domogate init ",
-    "needs your settings file": r"--config domogate\.toml",
-    "asks questions": r"\bestate new \S+ +#|rotate --emergency",
-    "needs a recording": r"domogate replay ",
+    "changes systemd of this machine": r"service install|systemctl restart",
+    "needs a package index": r"pip (?:install|download) ",
+    "needs a name in the internet": r"\bcertbot ",
+    "needs Kubernetes": r"\bhelm install ",
 }
-"""Why a block cannot be run, and what such a block contains. A block without this text does not need the mark."""
+"""Why no machine of the tests can run a block, and what such a block contains."""
+CHECKED_ONLY = {
+    "takes minutes": r"\./dev (?:test|bench|soak)|support\.client_matrix",
+    "needs a tag": r"git checkout v",
+    "needs mosquitto-clients": r"\bmosquitto_sub ",
+}
+"""Why the tests only check a block without running it, and what such a block contains."""
+_REASONS = {"not run": NOT_RUN, "checked only": CHECKED_ONLY}
+_MARKS = (*_REASONS, "run by")
 
 
 def pages_with_commands() -> list[Path]:
     """Return the pages with blocks of commands. The tutorials have their own test, and decisions have no commands to follow."""
-    return [
-        page
-        for page in sorted(DOCS.rglob("*.md"))
-        if not {"tutorials", "decisions"} & set(page.relative_to(DOCS).parts) and any(one.is_shell for one in read_blocks(page))
-    ]
+    pages = [page for page in sorted(DOCS.rglob("*.md")) if not {"tutorials", "decisions"} & set(page.relative_to(DOCS).parts)]
+    return [page for page in (*pages, *READMES) if any(one.is_shell for one in read_blocks(page))]
 
 
 def is_run(block: Block) -> bool:
     """Whether the test of the pages runs the block."""
-    return block.is_shell and not block.mark.startswith(("not run: ", "run by: "))
+    return block.is_shell and kind_of(block) not in _MARKS
+
+
+def is_followed(block: Block) -> bool:
+    """Whether the test of the pages runs the block, or writes it to the file that its title names."""
+    return is_run(block) or (not block.is_shell and bool(block.title))
+
+
+def kind_of(block: Block) -> str:
+    """Return the first words of the mark, which say what the mark means."""
+    return block.mark.partition(": ")[0]
 
 
 def find_wrong_marks(page: Path) -> list[str]:
@@ -48,18 +58,31 @@ def find_wrong_marks(page: Path) -> list[str]:
     fences = len(re.findall(rf"^ *```(?:{'|'.join(SHELLS)})\b", text, re.MULTILINE))
     if fences != sum(block.is_shell for block in blocks):
         wrong.append("a block of commands cannot be read")
-    if len(re.findall(r"<!-- (?:not run|run by):", text)) != sum(bool(block.mark) and not is_run(block) for block in blocks):
+    marks = re.findall(rf"<!-- (?:{'|'.join(_MARKS)}|answers|run apart)\b", text)
+    if len(marks) != sum(block.is_shell and bool(block.mark) for block in blocks):
         wrong.append("a mark is not directly before a block of commands")
     return wrong
 
 
 def _find_mistake(block: Block, page: Path) -> str:
-    kind, _, about = block.mark.partition(": ")
+    """A mark can end with a test in brackets, which checks as much as possible of the block."""
+    kind, (about, test) = kind_of(block), _split(block)
     if kind == "run by":
-        test = ROOT / about
-        return "" if test.is_file() and page.name in test.read_text() else f"{about} does not name this page"
-    if kind != "not run":
+        file = ROOT / about
+        name = page.relative_to(ROOT).as_posix() if page in READMES else page.name
+        return "" if file.is_file() and name in file.read_text() else f"{about} does not name this page"
+    if kind not in _REASONS:
         return ""
-    if about not in REASONS:
+    if about not in _REASONS[kind]:
         return f"{about!r} is not one of the reasons"
-    return "" if re.search(REASONS[about], block.script) else f"the block does not need the mark {about!r}: {block.script}"
+    if test and not (ROOT / test).is_file():
+        return f"{test} does not exist"
+    return (
+        "" if re.search(_REASONS[kind][about], block.script) else f"the block does not need the mark {about!r}: {block.script}"
+    )
+
+
+def _split(block: Block) -> tuple[str, str]:
+    about = block.mark.partition(": ")[2]
+    found = re.fullmatch(r"(.*?) \((tests/\S+)\)", about)
+    return (found[1], found[2]) if found else (about, "")

@@ -12,10 +12,10 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from domogate.console.files import load_build
 from support.browser_tab import PATIENCE, Rules, find_barriers
@@ -135,6 +135,21 @@ class Walk:
         await expect(self.page.locator(".loading")).to_have_count(0)
         found: list[str] = await self.page.evaluate(_SMALL_TARGETS, [least, ignores_text])
         return found
+
+    async def keep_answers(self, url: str | re.Pattern[str]) -> list[dict[str, Any]]:
+        """Return a list that gets the JSON of each answer to this URL.
+
+        `Response.json` of Playwright can fail: the browser may forget a body as soon as the page has read it.
+        """
+        answers: list[dict[str, Any]] = []
+
+        async def keep(route: Route) -> None:
+            answer = await route.fetch()
+            answers.append(await answer.json())
+            await route.fulfill(response=answer)
+
+        await self.page.route(url, keep)
+        return answers
 
     async def shows(self, words: str) -> bool:
         await expect(self.page.get_by_text(words).first).to_be_visible()

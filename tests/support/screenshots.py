@@ -34,6 +34,10 @@ async def _wait_for_dial(walk: Walk) -> None:
     await walk.page.get_by_role("slider").wait_for()
 
 
+async def _wait_for_people(walk: Walk) -> None:
+    await walk.page.get_by_text("Bruno Conti").wait_for()
+
+
 async def _wait_for_tiles(walk: Walk) -> None:
     await walk.page.locator(".tile").first.wait_for()
     await walk.page.get_by_text("All is well.").wait_for()  # soon after the start, some modules have not reported yet
@@ -47,6 +51,8 @@ async def _wait_for_login(walk: Walk) -> None:
 PICTURES: Sequence[tuple[str, str, str, tuple[int, int], Callable[[Walk], Awaitable[None]]]] = (
     ("home", HOUSE, ANNA, DESKTOP, _wait_for_cards),
     ("thermostat", HOUSE, ANNA, PHONE, _wait_for_dial),
+    ("home-phone", HOUSE, ANNA, PHONE, _wait_for_cards),
+    ("people-phone", f"{HOUSE}/people", ANNA, PHONE, _wait_for_people),
     ("console", "/console", LUCIA, DESKTOP, _wait_for_tiles),
     ("developers", "/developers", ANNA, DESKTOP, _wait_for_login),
 )
