@@ -14,12 +14,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from soak.campaigns import CAMPAIGNS, Campaign, Soak
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev soak", description=__doc__, allow_abbrev=False)
     parser.add_argument("--minutes", type=float, default=20.0, help="time for all campaigns together (20)")
     parser.add_argument("--seed", type=int, help="repeat the run with this seed; without it a seed is chosen and printed")
     parser.add_argument("--only", nargs="+", choices=sorted(CAMPAIGNS), metavar="NAME", help=", ".join(sorted(CAMPAIGNS)))
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     if arguments.minutes <= 0:
         parser.error("--minutes must be more than 0")
     return arguments
@@ -47,7 +47,7 @@ def say(text: str) -> None:
 
 
 def main() -> int:
-    arguments = parse_arguments()
+    arguments = parse_arguments(sys.argv[1:])
     seed = random.SystemRandom().randrange(2**32) if arguments.seed is None else arguments.seed
     names = arguments.only or [name for name, campaign in CAMPAIGNS.items() if not campaign.on_request]
     chosen = {name: campaign for name, campaign in CAMPAIGNS.items() if name in names}

@@ -24,7 +24,8 @@ MAY_RISE = 60 * MB
 MAY_STAY = 30 * MB
 """The memory that may still be used after the connections are closed: caches, and free memory that the allocator keeps."""
 BACK_WITHIN = 30.0
-HEALTHY_WITHIN = 1.0
+HEALTHY_WITHIN = 5.0
+"""In seconds. Load balancers wait this long for a health check. A shared machine can stop all its programs for two seconds."""
 _EVERY = 0.1
 _HEALTH = b"GET /healthz HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n"
 

@@ -19,9 +19,11 @@ settings.register_profile("fast", parent=settings.get_profile("whole"), max_exam
 settings.register_profile(LONG_PROFILE, parent=settings.get_profile("whole"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole"))
 
-_SLOW_FOLDERS = {"stores", "cli"}
-"""Folders that wait for a disk or start commands. The fast loop runs only the files in _FAST_FILES from them."""
-_FAST_FILES = {"test_store_states.py", "test_command_flags.py"}
+_SLOW_FOLDERS = {"stores", "cli", "sdk", "conformance_tool", "recording", "docsite"}
+"""Folders that wait for a disk or start commands, and folders of tools around the gateway. The fast loop runs only the files in
+_FAST_FILES from them.
+"""
+_FAST_FILES = {"test_store_states.py", "test_command_flags.py", "test_redaction.py"}
 
 
 _FAST_LOOP = "not slow or story"

@@ -1,6 +1,5 @@
 """Sources and values of settings, and messages about mistakes."""
 
-import re
 from pathlib import Path
 
 import msgspec
@@ -10,12 +9,9 @@ from domogate.domain.devices import DeviceKind
 from domogate.drivers import mqtt, openwebnet
 from domogate.families import FAMILIES
 from domogate.settings import BadSettings, Settings, load_settings
-from domogate.settings.declared import DECLARED, FILES, list_flags, print_default
+from domogate.settings.declared import DECLARED, FILES, list_flags
 from domogate.settings.rules import KIND_OF_VALUE
-from support.markdown import headings, section, tables
 from support.settings_mistakes import mistakes
-
-DOCS = Path(__file__).parents[1] / "docs" / "settings.md"
 
 
 @pytest.fixture
@@ -138,34 +134,6 @@ class TestValues:
 class TestCompleteness:
     def test_every_type_has_a_description_for_messages(self) -> None:
         assert [name for name, one in DECLARED.items() if one.type not in KIND_OF_VALUE] == []
-
-    def test_the_documentation_has_the_help_text_and_default_of_each(self) -> None:
-        shown = [
-            (
-                title,
-                row["variable"].strip("`"),
-                row["flag"].strip("`"),
-                row["default"].strip("`"),
-                without_markup(row["meaning"]),
-            )
-            for title in [heading.text for heading in headings(DOCS.read_text()) if heading.level == 2]
-            for table in tables(section(DOCS.read_text(), title))
-            for row in table
-        ]
-        assert sorted(shown) == sorted(
-            (
-                one.setting.panel,
-                f"DOMOGATE_{name.upper()}",
-                f"--{(name if name in list_flags() else f'{name}_file').replace('_', '-')}",
-                print_default(one.default),
-                one.setting.help,
-            )
-            for name, one in DECLARED.items()
-        )
-
-
-def without_markup(text: str) -> str:
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
 
 
 class TestSecrets:

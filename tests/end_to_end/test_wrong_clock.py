@@ -22,9 +22,9 @@ def test_the_log_the_health_check_and_the_command_line_say_so(tmp_path: Path) ->
         connection.commit()
     with running(start("serve", tmp_path)) as gateway:
         answer = httpx.get(f"{gateway.base_url}/readyz", timeout=60)
-        assert answer.status_code == 200
-        assert "400 days ahead" in answer.json()["warning"]
+        assert (answer.status_code, answer.json()) == (200, {"status": "ready", "warnings": ["clock"]})
         assert gateway.log.count("nothing is pruned") == 1
+        assert "400 days ahead" in gateway.log
         assert "400 days ahead" in gateway.domogate("clock", "show")
         gateway.domogate("clock", "confirm")
         assert "Old data is pruned" in gateway.domogate("clock", "show")

@@ -1,11 +1,16 @@
 """While the clock is far from the time that the store last saw, nothing is pruned."""
 
 import asyncio
+import io
+import logging
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from domogate.edge.log_repeats import LogRepeats
+from domogate.services import clock_check
 from domogate.services.clock_check import TOLERANCE, ClockCheck
 from domogate.services.plants import history
 from domogate.services.plants.history import History
@@ -51,12 +56,38 @@ class TestTheCheck:
         with capture_logs() as logs:
             for _ in range(3):
                 assert not await check.check()
-        assert [line["event"] for line in logs] == ["nothing is pruned"]
+        assert [line["event"] for line in logs] == [f"nothing is pruned: the clock is far {'ahead' if days > 0 else 'behind'}"]
         assert "domogate clock confirm" in logs[0]["reason"]
         assert check.problem is not None
         clock.at = NOW + DAY
         assert await check.check()
         assert check.problem is None
+
+    async def test_a_wrong_clock_that_leaps_in_the_other_direction_is_logged_again(
+        self, check: ClockCheck, clock: ManualClock
+    ) -> None:
+        await check.check()
+        with capture_logs() as logs:
+            for days in (400, 400, -400, -400, 400):
+                clock.at = NOW + days * DAY
+                assert not await check.check()
+        assert [line["event"].rpartition(" ")[2] for line in logs] == ["ahead", "behind", "ahead"]
+        assert [re.findall("ahead of|behind", line["reason"]) for line in logs] == [["ahead of"], ["behind"], ["ahead of"]]
+
+    async def test_the_other_direction_is_not_a_repeated_line(
+        self, check: ClockCheck, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The log writes a repeated failure as a count."""
+        output = io.StringIO()
+        handler = logging.StreamHandler(output)
+        handler.addFilter(LogRepeats().filter)
+        monkeypatch.setattr(logging.getLogger(clock_check.__name__), "handlers", [handler])
+        await check.check()
+        for days in (400, 0, -400):
+            clock.at = NOW + days * DAY
+            await check.check()
+        lines = [line for line in output.getvalue().splitlines() if line.startswith("nothing is pruned")]
+        assert [line.rpartition(" ")[2] for line in lines] == ["ahead", "behind"]
 
     @pytest.mark.parametrize(("leap", "logged"), [(2 * 3600.0, [7200]), (-2 * 3600.0, [-7200]), (30.0, []), (-30.0, [])])
     async def test_a_clock_that_was_set_is_logged_once(

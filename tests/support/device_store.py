@@ -234,13 +234,24 @@ class FakeStore:
         return tuple(stored.plant for stored in self.plants.values() if stored.plant.owner.user_id == user_id), self._cursor
 
     async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
-        raise NotImplementedError  # driving does not call it
+        return [stored.plant for plant_id, stored in sorted(self.plants.items()) if after is None or plant_id > after][:limit]
 
     async def set_plant_status(self, plant_id: Id, status: PlantStatus, at: float) -> None:
-        raise NotImplementedError  # driving does not call it
+        stored = self.plants[plant_id]
+        plant = msgspec.structs.replace(stored.plant, status=status)
+        self.plants[plant_id] = msgspec.structs.replace(stored, plant=plant)
+        self._tell(PlantChanged(plant_id=plant_id, user_ids=()))
 
     async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
-        raise NotImplementedError  # driving does not call it
+        for plant_id, stored in self.plants.items():
+            modules = {module.id: module for module in stored.topology.modules}
+            if module_id in modules:
+                modules[module_id] = msgspec.structs.replace(modules[module_id], options=options)
+                topology = Topology(modules=tuple(modules.values()))
+                self.plants[plant_id] = msgspec.structs.replace(stored, topology=topology)
+                self._tell(PlantChanged(plant_id=plant_id, user_ids=()))
+                return True
+        return False
 
     # history
 

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -227,6 +227,7 @@ def start(
     new_interpreter: bool = False,
     own_data: bool = True,
     module: str = CLI,
+    flags: Sequence[str] = (),
 ) -> Gateway:
     """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`.
 
@@ -238,7 +239,8 @@ def start(
     environment = _environment(settings or {})
     # Standard output can have credentials of the demo, so it does not go into the log file.
     with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
-        arguments = [command, "--port", "0", "--ready-file", str(ready_file), *(["--data", str(data)] if own_data else [])]
+        where = ["--data", str(data)] if own_data else []
+        arguments = [command, *flags, "--port", "0", "--ready-file", str(ready_file), *where]
         process = launch(arguments, environment, greeting, log, new_interpreter=new_interpreter, module=module)
     ready = _wait_until_ready(process, ready_file, log_file)
     return Gateway(process, data, log_file, ready, environment, is_demo=command == "demo")

@@ -20,6 +20,10 @@ from support.nats_server import NatsServer
 _SETTINGS = ("wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB", "full_page_writes=off", "jit=off")
 _QUICK = ("-F", *(word for setting in _SETTINGS for word in ("-c", setting)))
 """Fast settings: the data of tests need not survive a crash."""
+_PLAIN = ("-F", "-c", "shared_buffers=16MB", "-c", "jit=off")
+"""The settings of a server with a configuration of its own. A setting here would win against the configuration."""
+BACKUPS = "BACKUPS"
+"""Stands for the folder of the backups in a configuration."""
 _SECRET_KEY = base64.b64encode(bytes(range(32))).decode()
 
 
@@ -38,11 +42,14 @@ def _can_be_read_by_others(path: Path) -> bool:
 class PostgresServer:
     """One running server. Its database is empty at the start of every test."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, configuration: str = "") -> None:
+        """`configuration` is added to postgresql.conf."""
         # PostgreSQL refuses to run as root.
         self._user = "nobody" if os.geteuid() == 0 else None
         self._folder = folder
         self._data = folder / "data"
+        self._configuration = configuration
+        self._options = _PLAIN if configuration else _QUICK
         self._process: subprocess.Popen[bytes] | None = None
         self._admin: psycopg.Connection[tuple[object, ...]] | None = None
         self._nats: NatsServer | None = None
@@ -57,6 +64,9 @@ class PostgresServer:
             [bin_folder / "initdb", "-D", self._data, *quick],
             check=True, capture_output=True, user=self._user, cwd=self._folder,
         )  # fmt: skip
+        if self._configuration:
+            self._make_folder(self._backups / "wal")
+            self._configure(self._configuration)
         self.start_again()
 
     def start_again(self) -> None:
@@ -65,7 +75,7 @@ class PostgresServer:
         (data / "postmaster.pid").unlink(missing_ok=True)
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [bin_folder / "postgres", "-D", data, "-k", self._folder, "-c", "listen_addresses=", *_QUICK],
+                [bin_folder / "postgres", "-D", data, "-k", self._folder, "-c", "listen_addresses=", *self._options],
                 stdout=log, stderr=log, user=self._user, cwd=self._folder,
             )  # fmt: skip
         self._wait_until_ready(time.monotonic() + 60)
@@ -181,6 +191,64 @@ class PostgresServer:
         self._data = copied
         self.start_again()
 
+    # --- backups ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _backups(self) -> Path:
+        return self._folder / "backups"
+
+    def _make_folder(self, folder: Path) -> None:
+        subprocess.run(["mkdir", "-p", "-m", "700", folder], check=True, user=self._user, cwd=self._folder)
+
+    def _configure(self, lines: str) -> None:
+        with (self._data / "postgresql.conf").open("a") as file:
+            file.write(lines.replace(BACKUPS, str(self._backups)))
+
+    def ask(self, statement: str) -> str:
+        """Return the only value of the answer."""
+        ((value,),) = self._administer(statement)
+        return str(value)
+
+    def make_base_backup(self) -> None:
+        """Copy the data of the running server with pg_basebackup."""
+        program = self._binaries() / "pginstall" / "bin" / "pg_basebackup"
+        words: list[str | Path] = [
+            program,
+            "-h",
+            self._folder,
+            "-U",
+            "postgres",
+            "-D",
+            self._backups / "base",
+            "-X",
+            "stream",
+            "-c",
+            "fast",
+        ]
+        subprocess.run(words, check=True, capture_output=True, user=self._user, cwd=self._folder)
+
+    def archive_log(self) -> None:
+        """Close the present file of the log, and wait until it is archived."""
+        self._administer("CREATE TABLE written (); DROP TABLE written")
+        closed = self.ask("SELECT pg_walfile_name(pg_switch_wal())")
+        deadline = time.monotonic() + 60
+        # The file exists before it is complete.
+        while self.ask(f"SELECT coalesce(max(last_archived_wal), '') >= '{closed}' FROM pg_stat_archiver") != "True":
+            assert time.monotonic() < deadline, (self._folder / "log").read_text()
+            time.sleep(0.05)
+
+    def lose_data(self) -> None:
+        """Kill the server and move its data folder away. A process that ends late may still write to the moved folder."""
+        self.kill()
+        self._data.rename(self._folder / "lost")
+
+    def recover(self, lines: str) -> None:
+        """Put the base backup into the empty data folder, with these lines in its configuration, and start the server."""
+        subprocess.run(["cp", "-a", self._backups / "base", self._data], check=True)
+        self._configure(lines)
+        subprocess.run(["touch", self._data / "recovery.signal"], check=True, user=self._user)
+        self.start_again()
+
     def end(self) -> None:
         """Shut the server down at once, but cleanly: connections are closed."""
         assert self._process is not None
@@ -199,10 +267,10 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(configuration: str = "") -> Iterator[PostgresServer]:
     """Use a short path, because the path of a socket is limited to about a hundred characters."""
     folder = Path(tempfile.mkdtemp(prefix="domogate-pg-"))
-    server = PostgresServer(folder)
+    server = PostgresServer(folder, configuration)
     try:
         server.start()
         yield server

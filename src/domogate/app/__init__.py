@@ -45,7 +45,7 @@ _MODULES = {
     "UnnamedDriversError": "parts",
     "new_subscription": "parts",
 }
-"""The modules of the names that are not in `tools`."""
+"""The names of this package that are not in the module `tools`, each with its module."""
 
 
 def __getattr__(name: str) -> Any:

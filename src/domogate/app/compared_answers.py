@@ -67,7 +67,7 @@ class TwoDatabases:
         self._services = _open(old, now), _open(new, now)
 
     async def compare_person(self, user_id: Id, choose: Choose) -> int:
-        """Compare what this person can read: the lists of plants, and a sample of the plants and of their modules.
+        """Compare what this person can read from both databases: the lists of plants, and the plants that `choose` selects.
 
         Return the number of compared answers. Raises DifferentAnswers at the first operation whose answers differ.
         """

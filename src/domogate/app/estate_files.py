@@ -35,6 +35,8 @@ _MOST_SHOWN = 20
 _PIECE = 65_536
 _LONGEST_KEPT = 4 * 1024 * 1024
 """The longest document that the history keeps, in characters."""
+_ID_LENGTH = 36
+"""A module has at least the characters of its id. So a document with very many modules is too long, and is not printed."""
 
 
 class EstateFiles:
@@ -173,7 +175,9 @@ async def import_file(
         progress(plants.modules)
     else:
         summary = await store.import_in_parts(estate, plants, prune=prune, progress=progress)
-    document = await asyncio.to_thread(_print_for_history, estate, plants)
+    document = None
+    if plants.modules * _ID_LENGTH <= _LONGEST_KEPT:
+        document = await asyncio.to_thread(_print_for_history, estate, plants)
     await store.add_import(user_id, summary, prune=prune, document=document)
     return summary
 

@@ -44,7 +44,10 @@ class Maintenance:
             await work.stop()
 
     def find_warnings(self) -> dict[ProblemKind, str]:
-        """Return the problems that operators must know. The gateway is ready in spite of them."""
+        """Return the problems that operators must know. The gateway is ready in spite of them.
+
+        Only operators get the texts, because they name files. Everybody can read the kinds (`/readyz`).
+        """
         backup_problem = None if self.backups is None else self.backups.problem
         found: dict[ProblemKind, str | None] = {
             "writes": self._store.write_problem,
@@ -53,19 +56,17 @@ class Maintenance:
         }
         return {kind: detail for kind, detail in found.items() if detail}
 
-    def find_warning(self) -> str | None:
-        """Return all warnings as one text."""
-        return " ".join(self.find_warnings().values()) or None
-
 
 def register_backup_metrics(metrics: Metrics, backups: RegularBackups) -> None:
     metrics.gauge(
         "domogate_last_backup_timestamp_seconds",
+        "seconds",
         "Time of the newest backup on a schedule, as seconds since 1970; 0 if there is none. Only with backup_every.",
         lambda: 0 if backups.newest is None else backups.newest.at,
     )
     metrics.gauge(
         "domogate_last_backup_bytes",
+        "bytes",
         "Size of the newest backup on a schedule; 0 if there is none. Only with backup_every.",
         lambda: 0 if backups.newest is None else backups.newest.size,
     )

@@ -13,7 +13,7 @@ from domogate.stores import SqlStore, find_sqlite_file, sqlite_url
 
 DAY = 86_400.0
 _SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 2.0
-"""The deadline of the database is this share of the device deadline, but at least this number of seconds."""
+"""The deadline of the database is `_SHARE_OF_STORE` of the device deadline, but at least `_SHORTEST_STORE_DEADLINE` seconds."""
 _COMMAND_DEADLINE = 60.0
 
 

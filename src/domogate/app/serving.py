@@ -63,6 +63,10 @@ async def serve(
                 if on_ready is not None:
                     await on_ready(gateway)
 
+            def begin_stop() -> None:
+                _log.info("the gateway stops: it answers the requests that have arrived")
+                gateway.drain()
+
             try:
                 await _run(
                     settings,
@@ -72,12 +76,13 @@ async def serve(
                     direct=application,
                     metrics=gateway.metrics.app,
                     on_ready=tell,
-                    on_drain=gateway.drain,
+                    on_drain=begin_stop,
                     on_refused=gateway.metrics.count_refused,
                     stop=gateway.must_stop,
                 )
             finally:
-                await _stop(gateway, settings.drain)
+                if await _stop(gateway, settings.drain):
+                    _log.info("the gateway has stopped")
             if gateway.damage is not None:
                 raise gateway.damage
 
@@ -113,6 +118,7 @@ async def serve_for_tests(
                 on_ready=lambda _: on_ready(),
                 on_drain=gateway.drain,
                 stop=gateway.must_stop,
+                notice=0.0,  # No load balancer sends requests to this gateway.
             )
         finally:
             await _stop(gateway, settings.drain)
@@ -160,13 +166,15 @@ class _Stoppable(Protocol):
     async def stop(self) -> None: ...
 
 
-async def _stop(gateway: _Stoppable, seconds: float) -> None:
-    """Stop the gateway. If parts still wait for the database after this number of seconds, return without waiting for them."""
+async def _stop(gateway: _Stoppable, seconds: float) -> bool:
+    """Stop the gateway. If parts still wait for the database after this number of seconds, return False without waiting."""
     try:
         async with asyncio.timeout(seconds):
             await gateway.stop()
     except TimeoutError:
         _log.error("the gateway did not stop in time, and ends without writing its buffers", seconds=seconds)
+        return False
+    return True
 
 
 def _allow_connections(most: int) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 _SHORT = 0.05
-"""A wait shorter than this part of `slow_request` is ignored."""
+"""A wait is ignored if it is shorter than this share of the setting `slow_request`."""
 
 
 def build_slow_requests(gateway: "Gateway") -> SlowRequests | None:

@@ -71,6 +71,7 @@ def build_traces(settings: Settings, process: int | None = None) -> Tracing:
     return Traces(
         endpoint,
         settings.trace_ratio,
+        trusts_clients=settings.trust_traceparent,
         version=__version__,
         instance=instance if process is None else f"{instance}/{process}",
         routes=dict(list_routes()),

@@ -4,12 +4,15 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
-from yarl import URL
 
 from domogate.ports import Undelivered
+
+if TYPE_CHECKING:
+    from yarl import URL
 
 Address = IPv4Address | IPv6Address
 
@@ -64,7 +67,7 @@ def _is_public(address: Address) -> bool:
 class Target(msgspec.Struct, frozen=True):
     """A URL that can be called. `literal` is the host if it is an IP address, and None if the host is a name."""
 
-    url: URL
+    url: "URL"
     host: str
     secure: bool
     literal: Address | None
@@ -76,6 +79,8 @@ def parse_target(text: str) -> Target:
 
     Raises Undelivered if the text is not a plain http(s) URL, for example if two parsers could read it differently.
     """
+    from yarl import URL  # Only gateways with webhooks need it.
+
     if len(text) > MAX_URL:
         raise _wrong(f"it is longer than {MAX_URL} characters")
     if _INVISIBLE.search(text):

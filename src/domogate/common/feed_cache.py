@@ -101,8 +101,8 @@ class FeedCache(Generic[K, V]):
     async def get(self, key: K, fetch: Callable[[], Awaitable[V | None]] | None = None) -> V | None:
         """Return the value.
 
-        If the value is not in memory, fetch it first. If `fetch` is given, it fetches the value: the key alone does not contain
-        enough data.
+        If the value is not in memory, fetch it first. If `fetch` is given, it is called instead of the `fetch` of the cache.
+        Use it if the key alone is not enough to fetch the value.
         """
         value = self.find(key)
         if value is not None or key in self._absent:

@@ -40,7 +40,7 @@ class Answer(msgspec.Struct):
     headers: list[Header]
     etag: bytes | None = None
     not_modified: "Answer | None" = None
-    """The answer 304 for a client that has this answer already. An answer with an ETag has it."""
+    """The answer 304, for a client that already has this answer. It is None if this answer has no ETag."""
     printed_headers: bytes = b""
     """The headers as bytes. The HTTP server sets them, so that an answer that is sent again is not printed again."""
 

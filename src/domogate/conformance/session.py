@@ -18,12 +18,14 @@ IS_JSON = Rule("0.json", "Bodies are JSON unless stated.")
 NO_CONTENT = Rule("7.204", "204: no content (no body).")
 NOTHING_FOUND = Rule("7.204.empty", "204: no content: no plant, site or module found.")
 NO_PLUG = Rule("7.404.plug", "404: no plug found.")
-SUCCESS = Rule("7.200", "200: success, all operations: a right request about something that the user has succeeds.")
+SUCCESS = Rule("7.200", "200: success, all operations: a correct request about something of the user succeeds.")
 
 MOST_OF_ONE_RULE = 3
-"""Findings of one rule on one operation that are reported. More of them are the same fault."""
+"""At most this number of findings of one rule on one operation is reported. Further findings would repeat the same fault."""
 MOST_FAILURES, MOST_FAILURES_IN_A_ROW = 3, 10
-"""Limits of requests without a usable answer. At the first, an operation is not called again. At the second, the run ends."""
+"""Limits of requests without a usable answer. After `MOST_FAILURES` such requests, an operation is not called again. After
+`MOST_FAILURES_IN_A_ROW`, the run ends.
+"""
 _BUSY = (429, 503)
 _TRIES, _LONGEST_PAUSE = 3, 30.0
 
@@ -96,7 +98,7 @@ class Session:
         return exchange
 
     def ask_known(self, operation: Operation, ids: dict[str, str] | None = None) -> Exchange:
-        """Send a right request about something that the user has. Note a finding if it does not succeed."""
+        """Send a correct request about something of the user. Note a finding if it does not succeed."""
         exchange = self.ask(operation, ids)
         status, is_device = exchange.status, "{module}" in operation.path
         if status in operation.statuses & ({404, 408, 500} if is_device else {404, 408}):
@@ -127,8 +129,8 @@ class Session:
     ) -> Exchange:
         """Send a request. If the answer is 429 or 503, wait as `Retry-After` says and send the request again.
 
-        `shown` is the body in the report, if the body contains secrets.
-        No answer, and an answer that stays 429 or 503, is a finding. Raises Stopped if there are too many of them.
+        `shown` is the body in the report, if the body contains secrets. It is a finding if there is no answer, or if the answer
+        is still 429 or 503. Raises Stopped after too many of these findings.
         """
         name, client = str(operation), client or self.client
         if self._failures[name] >= MOST_FAILURES:
@@ -158,7 +160,7 @@ class Session:
         self._sleep(seconds)
 
     def _judge_transport(self, operation: Operation | str, exchange: Exchange) -> None:
-        """Note a finding if there is no usable answer. Raises Stopped if there are too many of them."""
+        """Note a finding if there is no usable answer. Raises Stopped after too many of these findings."""
         self.checked[ANSWERED] += 1
         if not exchange.failure:
             self._failures_in_a_row = 0

@@ -12,7 +12,7 @@ from domogate.conformance.values import HEX32, UUID
 LISTED_EXISTS = Rule("4.E6.list", "E6 lists the plants of the user, and E7 returns the topology of a plant.")
 
 MOST_PLANTS, MOST_MODULES = 3, 5
-"""The plants of which modules are read, and the modules of one kind in one plant that are read."""
+"""The number of plants whose modules are read, and the number of modules of one kind that are read in one plant."""
 
 KINDS = {
     "E2": "remote",
@@ -147,7 +147,9 @@ def _judge_devices(session: Session, operation: Operation, exchanges: list[Excha
 
 
 def objects_in(part: Any, field: str = "") -> list[dict[str, Any]]:
-    """Return the objects in a list, or in the list with this name in an object. Anything else is left out."""
+    """Return the objects in the list `part`, or in the list in the field `field` of the object `part`. Anything else is left
+    out.
+    """
     if field:
         part = part.get(field) if isinstance(part, dict) else None
     return [item for item in part if isinstance(item, dict)] if isinstance(part, list) else []

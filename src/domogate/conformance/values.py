@@ -46,7 +46,7 @@ def listing(item: Schema) -> Schema:
 
 
 def said(rule: str, sentence: str, schema: Schema) -> Schema:
-    """Return the schema with the rule that it checks."""
+    """Return the schema, with the id and the sentence of the rule that it checks."""
     return {**schema, _ID: rule, _SENTENCE: sentence}
 
 

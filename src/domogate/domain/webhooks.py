@@ -72,7 +72,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ended_reason(self) -> str:
-        """The code of the sentence `ended_why`; empty if the webhook has not ended, or the sentence is not known."""
+        """The reason in `ended_why` as a short code. Empty if the webhook has not ended, or if the reason has no code."""
         return next((reason.name.lower() for reason in EndReason if reason == self.ended_why), "")
 
 

@@ -55,7 +55,7 @@ class Setting(msgspec.Struct, frozen=True):
     metavar: str
     help: str
     check: Callable[[Any], Any] | None = None
-    """Returns the value. Raises ValueError, whose message says what is allowed."""
+    """Checks the value and returns it. Raises ValueError if the value is not allowed; the message says what is allowed."""
     short_flag: str | None = None
     bare_flag: bool = False
     """If true, the flag of this setting has no value. If the flag is given, the setting is true."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -105,6 +106,12 @@ class Routes:
                 return Target(operation, malformed=f"{parameter.name} must be {self._family.ids.name}")
             found[f"{parameter.role}_id"] = identity
         return Target(operation, **found)
+
+
+@cache
+def routes_of(family: Family) -> Routes:
+    """Return the routes of the family. They are built once for each process, because they depend only on the code."""
+    return Routes(family)
 
 
 def _allow(operations: list[Operation]) -> str:

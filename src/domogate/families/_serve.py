@@ -43,7 +43,7 @@ from domogate.families._errors import challenge
 from domogate.families._family import Family, Lifecycle, Operation
 from domogate.families._injected import raise_injected
 from domogate.families._ladder import status_of
-from domogate.families._routes import Routes, Target
+from domogate.families._routes import Target, routes_of
 from domogate.families._wire import encode
 from domogate.ports import Admission, Verifier
 from domogate.services.audit import note_refusal
@@ -83,7 +83,7 @@ class FamilyApp:
         self._admission = admission
         self._verifier = verifier
         self._max_body = max_body
-        self._routes = Routes(family)
+        self._routes = routes_of(family)
         self._headers: dict[str, list[Header]] = {
             operation.id: _lifecycle_headers(
                 family.lifecycle_of(operation), sunset.get(operation.id) or sunset.get(family.slug)
@@ -292,7 +292,7 @@ def check_content_type(value: bytes | None) -> None:
 
     Raises MalformedRequest for any other value.
     """
-    if not value:
+    if not value or value == b"application/json":
         return
     media_type, *parameters = (part.strip() for part in value.lower().split(b";"))
     if media_type != b"application/json" and not (media_type.startswith(b"application/") and media_type.endswith(b"+json")):

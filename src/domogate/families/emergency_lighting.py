@@ -78,7 +78,7 @@ async def list_sites(services: ReadServices, call: Call) -> Answer:
 async def list_modules(_: ReadServices, call: Call) -> Answer:
     """List the controllers and units with their last known states.
 
-    An offline module has the status 2 and a communication failure (Decision 0008).
+    An offline module has the status 2 (no communication) and a communication failure (Decision 0008).
     """
     if not call.plant.plant.emergency_lighting:
         raise NotASite("siteId names a plant that is not an emergency lighting site")

@@ -163,7 +163,9 @@ class OperationTable(list[Operation]):
 
 
 class Surface(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Operations under one prefix, with one way to check credentials. Each surface is declared once, so it is a key."""
+    """Operations under one prefix, with one way to check credentials. Each surface is declared once, so it can be the key of a
+    cache.
+    """
 
     name: str
     prefix: str

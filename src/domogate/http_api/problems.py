@@ -16,7 +16,7 @@ from domogate.services.refusals import Reason, Refused
 MEDIA_TYPE = "application/problem+json"
 
 _BEGINNING, _END = 500, 100
-"""The number of characters of a long detail that are sent.
+"""The number of characters at the beginning and at the end of a long detail that are sent.
 
 The middle of a longer detail is left out, because the detail may quote a long value.
 """

@@ -50,7 +50,7 @@ class UsageCounter:
         self.unwritten: set[DailyUsage] = set()
         """The usages that have a pending count.
 
-        The caller adds a usage to this list when it counts the first pending request of the usage.
+        The caller adds a usage to this set when it counts the first pending request of the usage.
         """
 
     def find(self, subscription_id: Id, day: int) -> DailyUsage | None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from domogate.common.owners import describe_denied
 from domogate.ports import SealBroken, SecretKeyMissing
 
 if TYPE_CHECKING:
@@ -153,7 +154,9 @@ class SecretKeys:
         except FileNotFoundError:
             self._keys = {}
         except OSError as error:
-            raise SecretKeyMissing(f"the secret key file {self._file} cannot be read: {error.strerror}.") from None
+            owner = describe_denied(self._file) if isinstance(error, PermissionError) else ""
+            says = f"the secret key file {self._file} cannot be read: {error.strerror}. {owner}"
+            raise SecretKeyMissing(says.rstrip()) from None
         except ValueError as error:
             raise SecretKeyMissing(f"{self._source()} has a wrong secret key: {error}.") from None
 

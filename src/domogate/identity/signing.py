@@ -117,7 +117,7 @@ class KeyRing:
     async def find_key(self, kid: str) -> LoadedKey | None:
         """Return the key with this id, if its signatures are still accepted.
 
-        Raises Internal if this gateway may not know the latest changes of the keys (`Knowledge.wait`).
+        Raises Internal if this gateway may not know the latest changes of the keys (`KnowledgeBound.wait`).
         """
         if self.knowledge is not None:
             await self.knowledge.wait()

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class OwnListing(Listing[T], Generic[T], frozen=True):
-    """A list of things that one gateway knows: the gateway that answers. `gateway` is its name in the cluster, or null."""
+    """A list of things that only the answering gateway knows. `gateway` is its name in the cluster, or null."""
 
     gateway: str | None = None
 

@@ -9,11 +9,13 @@ class BridgeConnection(Protocol):
     """An open connection to a broker. If the connection is lost, all methods raise an error that ends `serve` of the client."""
 
     async def publish(self, topic: str, payload: bytes, *, retain: bool) -> None:
-        """Return when the broker has the message. An empty retained message removes the retained message of the topic."""
+        """Publish the message, and wait until the broker has it. An empty retained message removes the retained message of the
+        topic.
+        """
         ...
 
     async def subscribe(self, *filters: str) -> None:
-        """Return when the broker has answered. A topic filter that the broker refuses is logged."""
+        """Subscribe, and wait until the broker has answered. A topic filter that the broker refuses is logged."""
         ...
 
     async def unsubscribe(self, *filters: str) -> None: ...

@@ -69,7 +69,7 @@ class Driver(Protocol):
     name: str
 
     async def start(self, report: ReportSink) -> None:
-        """Start the driver. Return when plants can be attached; a connection is not needed yet.
+        """Start the driver, and wait until plants can be attached; a connection is not needed yet.
 
         `report` may be slow. Await it, and keep the reports that devices send while you wait.
         """

@@ -9,6 +9,7 @@ must confirm the clock (Decision 0071).
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Literal
 
 from domogate.common.log import get_logger
 from domogate.ports import Clock, ClockStore
@@ -17,8 +18,9 @@ TOLERANCE = 7 * 86_400.0
 """In seconds. After a gateway was off for up to a week, no operator needs to confirm the clock."""
 
 LEAP = 60.0
-"""In seconds. If the clock moved by more than this against the time of the process, somebody has set it."""
+"""In seconds. If the clock minus `uptime` changed by more than this since the last check, somebody has set the clock."""
 
+_Direction = Literal["ahead", "behind"]
 _log = get_logger(__name__)
 
 
@@ -32,6 +34,8 @@ class ClockCheck:
         self._uptime = uptime
         self._ahead: float | None = None
         """The difference between the clock and `uptime` at the last check."""
+        self._wrong: _Direction | None = None
+        """The direction in which the clock was wrong at the last check."""
         self.problem: str | None = None
         """The reason why nothing is pruned now."""
 
@@ -43,15 +47,17 @@ class ClockCheck:
         """Check the clock now, and return whether it is right. If it is right, store the time."""
         now = self._clock.now()
         last = await self._store.check_clock(now, TOLERANCE)
-        before, self.problem = self.problem, None if last is None else describe(now, last)
+        before, self._wrong = self._wrong, None if last is None else _direction(now, last)
+        self.problem = None if last is None else describe(now, last)
         leap = self._measure_leap(now)
-        if abs(leap) > LEAP and before is None and self.problem is None:
+        if abs(leap) > LEAP and before is None and self._wrong is None:
             _log.warning("the clock of this machine was set", seconds=round(leap), now=_print(now))
-        if self.problem is not None and before is None:
-            _log.error("nothing is pruned", reason=self.problem)
-        elif self.problem is None and before is not None:
+        if self._wrong is not None and self._wrong != before:
+            # The direction is in the text of the line, because the log counts lines with the same text as repeated.
+            _log.error(f"nothing is pruned: the clock is far {self._wrong}", reason=self.problem)
+        elif self._wrong is None and before is not None:
             _log.info("the clock is right or was confirmed; old data is pruned again")
-        return self.problem is None
+        return self.is_right
 
     def _measure_leap(self, now: float) -> float:
         """Return the seconds by which the clock was set since the last check."""
@@ -61,11 +67,15 @@ class ClockCheck:
 
 
 def describe(now: float, last: float) -> str:
-    days, direction = abs(now - last) / 86_400, "ahead of" if now > last else "behind"
+    days, direction = abs(now - last) / 86_400, {"ahead": "ahead of", "behind": "behind"}[_direction(now, last)]
     return (
         f"the clock of this machine ({_print(now)}) is {days:.0f} days {direction} the time that the gateway last saw "
         f"({_print(last)}). Correct the clock. If it is right, run: domogate clock confirm"
     )
+
+
+def _direction(now: float, last: float) -> _Direction:
+    return "ahead" if now > last else "behind"
 
 
 def _print(at: float) -> str:

@@ -32,7 +32,7 @@ def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
             "backup_every",
             _source(settings, "backup_every"),
             "the gateway does not back up PostgreSQL. Remove this setting, and let the server archive its log (WAL) and run"
-            " pg_basebackup, or run pg_dump: docs/operations.md, section Backups of PostgreSQL.",
+            " pg_basebackup, or run pg_dump: docs/operations/backups.md, section Backups of PostgreSQL.",
         )
     if not settings.nats:
         for name in (*_WAYS, "nats_password", "nats_tls_ca", "nats_tls_certificate", "nats_tls_key"):

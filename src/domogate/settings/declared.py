@@ -42,7 +42,10 @@ FILES: dict[str, str] = {
 
 
 SECRETS: dict[str, str] = {**FILES, "secret_key_file": "secret_key"}
-"""All settings that name a file with a secret. The secret key has more rules than the others, so it stays in its file."""
+"""All settings that name a file with a secret.
+
+Unlike the others, `secret_key_file` is not replaced by the content of the file: `identity/secret_keys.py` reads this file.
+"""
 
 
 def name_credential(secret: str) -> str:

@@ -339,5 +339,10 @@ PANELS: dict[str, dict[str, Setting]] = {
             check_public_url,
         ),
         "trace_ratio": Setting("NUMBER", "Part of the traces that is recorded, 0 to 1.", between(0, 1)),
+        "trust_traceparent": Setting(
+            "true|false",
+            "Continue the trace that the header traceparent of a request names. Set it only if a proxy replaces this header, "
+            "or if you know all clients. Otherwise each request begins a new trace with a link to the trace of the client.",
+        ),
     },
 }

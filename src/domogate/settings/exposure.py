@@ -18,7 +18,10 @@ def check_exposure(settings: Settings) -> None:
 
 
 def describe_unknown_proxy(settings: Settings) -> tuple[str, str] | None:
-    """If clients use HTTPS but neither the gateway nor a known proxy has TLS, return the effects and the settings to change."""
+    """If clients use HTTPS but neither the gateway nor a known proxy has TLS, return the effects and the settings to change.
+
+    Otherwise return None.
+    """
     if settings.tls_certificate is not None or settings.trusted_proxies or not settings.base_url.startswith("https://"):
         return None
     return (

@@ -133,6 +133,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     slow_request: float | None = None
     trace_endpoint: str | None = None
     trace_ratio: float = 1.0
+    trust_traceparent: bool = False
 
     sources: dict[str, str] = {}
     """The place from which each given setting came, for operators: `flag --port`, `variable DOMOGATE_PORT` or a file."""

@@ -153,7 +153,8 @@ class AbsenceOut(OutputModel, frozen=True):
 
     `evidence` is what the driver observed.
 
-    `code` names the sentence of the evidence, and `values` has the values in it. The code is empty for texts of other programs.
+    If Domogate wrote the text of `evidence`, `code` identifies the sentence, and `values` has the values that are inserted
+    into the sentence. If another program wrote the text, `code` is empty.
     """
 
     why: AbsenceReason

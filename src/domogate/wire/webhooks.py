@@ -34,7 +34,10 @@ class WebhookOut(OutputModel, frozen=True):
     ended_at: datetime | None
     ended_why: str
     ended_reason: str
-    """A code for `endedWhy` that does not change; empty if there is no code for the reason."""
+    """A code for the reason in `endedWhy`. Programs can compare it, because the codes do not change.
+
+    Empty if there is no code for the reason.
+    """
 
 
 class CreatedWebhookOut(WebhookOut, frozen=True):

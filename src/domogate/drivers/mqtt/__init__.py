@@ -1,4 +1,5 @@
-"""Modules that use MQTT: Zigbee2MQTT, Tasmota, and other devices that topics and templates can describe (docs/mqtt.md).
+"""Modules that use MQTT: devices of Zigbee2MQTT and Tasmota, and other devices whose topics and messages the options of the
+module describe (docs/mqtt.md).
 
 The code of the driver is imported when it is used (Decision 0098).
 """
@@ -49,7 +50,7 @@ def _build(clock: Clock, settings: MqttSettings) -> Driver:
 
 
 def build_bridge_brokers(settings: MqttSettings) -> dict[str, BridgeBroker]:
-    """Return the brokers that bridges name, by their names."""
+    """Return the brokers that the bridges in the settings use, by the names of the brokers."""
     if not settings.bridges:
         return {}
     from domogate.drivers.mqtt.bridge_broker import MqttBridgeBroker

@@ -70,7 +70,7 @@ class Connection(asyncio.Protocol):
     async def log_in(
         self, client_id: str, username: str | None, password: str | None, will: tuple[str, bytes] | None = None
     ) -> None:
-        """Return when the broker has accepted the login. Raises BrokerRefused, ConnectionLost."""
+        """Log in, and wait until the broker has accepted the login. Raises BrokerRefused, ConnectionLost."""
         connect = packets.to_connect(
             client_id,
             version=self._version,
@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         return reasons
 
     async def unsubscribe(self, filters: Sequence[str]) -> None:
-        """Return when the broker has removed the subscriptions. Raises ConnectionLost."""
+        """Unsubscribe, and wait until the broker has removed the subscriptions. Raises ConnectionLost."""
         for start in range(0, len(filters), _FILTERS_A_PACKET):
             packet_id, ack = self._expect_ack()
             self._write(packets.to_unsubscribe(packet_id, filters[start : start + _FILTERS_A_PACKET], self._version))

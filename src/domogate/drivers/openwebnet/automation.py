@@ -18,7 +18,7 @@ WHO = 2
 _STOP, _UP, _DOWN = 0, 1, 2
 _STATUS, _GO_TO = 10, 11
 _DIRECTIONS: Mapping[int, int] = {0: 0, 1: 1, 2: -1, 10: 0, 11: 1, 12: -1, 13: 1, 14: -1}
-"""The direction of each WHAT, and of each status of an advanced actuator."""
+"""The direction of each WHAT, and of each status of an advanced actuator: 1 is up, -1 is down, 0 is stopped."""
 _NO_PRIORITY = ("000",)
 
 

@@ -228,7 +228,7 @@ class Bus:
     # orders and reads
 
     async def execute(self, module: DrivenModule, order: Order) -> None:
-        """Execute the order. Return when the device has confirmed it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Execute the order, and wait until the device has confirmed it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         await self._wait_gateway(order.deadline)
         try:
             async with asyncio.timeout(self._remaining(order.deadline)):
@@ -305,7 +305,7 @@ class Bus:
             raise DeviceOffline(f"the device is offline ({module.absence.why}): {module.absence.evidence}")
 
     async def read(self, module: DrivenModule, deadline: float) -> None:
-        """Read the module. Return when it has answered, or when it is known to be absent. Raises DeviceTimeout."""
+        """Read the module, and wait until it has answered or is known to be absent. Raises DeviceTimeout."""
         assert module.device is not None
         try:
             await self._wait_gateway(deadline)

@@ -58,7 +58,7 @@ class Actuator(PointDevice):
         super().__init__(kind, options, last)
 
     def restore(self, _last: State | None) -> None:
-        """Do nothing: an actuator is read first."""
+        """Do nothing: the state of an actuator is read from the bus before it is used."""
 
     def receive(self, event: Event, _at: float) -> bool:
         return isinstance(event, Normal) and event.who == WHO and self._receive_what(event.what)

@@ -7,7 +7,7 @@ import msgspec
 
 
 class BackupFile(msgspec.Struct, frozen=True):
-    """A complete backup in the folder."""
+    """A finished backup in the folder of backups."""
 
     number: int
     """A later backup has a higher number. The number does not depend on the clock."""

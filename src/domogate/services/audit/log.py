@@ -180,7 +180,7 @@ class AuditLog(AuditTrail):
         return known | found
 
     async def flush(self) -> None:
-        """Return when all earlier entries are on disk.
+        """Wait until all earlier entries are on disk.
 
         Raises the errors of the store. After an error the entries are still in memory.
         """

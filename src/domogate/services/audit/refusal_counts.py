@@ -84,7 +84,7 @@ class RefusalCounts:
             self._timer = asyncio.get_running_loop().call_later(MINUTE, self.sum_up)
 
     def sum_up(self) -> None:
-        """Add entries for the counted refusals. The next refusal begins a new minute."""
+        """Add entries for the counted refusals, and begin to count again. Refusals are counted for a minute."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -13,8 +13,9 @@ from domogate.common.window_limiter import WindowLimiter
 from domogate.ports import Clock
 
 WRONG_FOR_CLIENT = 10
+"""How many wrong secrets one network may send for one client in `SPAN` seconds."""
 WRONG_FROM_NETWORK = 100
-"""How many wrong secrets one network may send in one span of time: first for one client, then for all clients together."""
+"""How many wrong secrets one network may send for all clients together in `SPAN` seconds."""
 SPAN = 60.0
 
 

@@ -118,7 +118,7 @@ def _list_entities(view: ModuleView, topics: BridgeTopics, *, may_command: bool)
 
 
 _SWITCHED = {DeviceKind.LIGHT: "set light", DeviceKind.PLUG: "switch plug", DeviceKind.HEATER: "switch heater"}
-"""The kinds that can only be on or off, or a level, with their commands."""
+"""The kinds that can be switched on and off (a light may also have a level), with their commands."""
 
 
 def _switch_fields(command: str, **more: Any) -> _Fields:

@@ -24,7 +24,7 @@ class Shown(msgspec.Struct, frozen=True):
     home: Home
     modules: dict[Id, ModuleView]
     source: PlantView | None
-    """The plant in the read model from which this value was made."""
+    """The plant in the read model from which this object was made."""
 
     @property
     def until(self) -> float:
@@ -40,7 +40,7 @@ class BridgeRights:
         self._homes = Homes(read_model, clock)
 
     def is_fresh(self, shown: Shown) -> bool:
-        """Whether the modules of `shown` still get new states. The read model may have replaced the plant."""
+        """Whether the modules of `shown` still get new states. They get none after the read model has replaced the plant."""
         return shown.source is not None and self._read_model.find_plant(shown.home.plant.id) is shown.source
 
     async def find(self, plan: BridgePlan, broker: BridgeBroker) -> Shown | None:

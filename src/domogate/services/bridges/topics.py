@@ -4,7 +4,7 @@ from domogate.domain.bridges import BRIDGE_NODE, BridgePlan
 from domogate.domain.ids import DASHED_UUID, Id
 
 _LONGEST = 400
-"""No topic of a bridge has more characters."""
+"""The largest number of characters in a topic of a bridge."""
 ONLINE, OFFLINE = b"online", b"offline"
 
 
@@ -48,7 +48,7 @@ class BridgeTopics:
         return bool(self._announced_under) and topic.startswith(f"{self._announced_under}/") and parts[-3:-2] == [self._node]
 
     def find_commanded(self, topic: str) -> Id | None:
-        """Return the module of a topic that ends with `set`, or None if it is another topic."""
+        """Return the module whose command topic (it ends with `/set`) this is. Return None for any other topic."""
         if not (topic.startswith(f"{self._root}/") and topic.endswith("/set")):
             return None
         return DASHED_UUID.parse_id(topic[len(self._root) + 1 : -len("/set")])

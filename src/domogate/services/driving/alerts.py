@@ -16,7 +16,8 @@ from domogate.services.safety.status import is_in_alert
 class _Controller:
     """A driven controller, its last state, and its units in failure.
 
-    A unit that cannot be reached also counts as a unit in failure: E18 shows such a unit with a communication failure.
+    A unit that cannot be reached also counts as a unit in failure: the operation E18 (all modules of a site) shows a
+    communication failure for such a unit.
     """
 
     __slots__ = ("absent", "broken", "module", "reachable", "state")
@@ -45,7 +46,7 @@ class _Controller:
         return True
 
     def complete(self, report: Report) -> Report:
-        """Return the report of the controller with its alert."""
+        """Return the report of the controller, with the computed alert in its state."""
         self.reachable = report.reachable
         if not isinstance(report.state, EmergencyState):
             return report

@@ -6,7 +6,7 @@ stuck call counts as a call of the plant until it ends. Reports and pictures out
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar, cast
 
 from domogate.common.log import get_logger
@@ -251,48 +251,45 @@ LARGEST_PICTURE = 1_048_576
 _IMAGES = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG\r\n\x1a\n"}
 """Image formats that browsers show and that cannot contain scripts, with the first bytes of each format."""
 
-_Values = Iterator[tuple[str, float, float, float]]
-"""The name of a value, the value, its lower limit and its upper limit."""
+_Values = list[tuple[str, float, float, float]]
+"""For each value: its name, the value, its lower limit and its upper limit."""
 
 
 def _light(state: LightState) -> _Values:
-    if state.level is not None:
-        yield "level", state.level, 0, 100
-    if state.color is not None:
-        yield "hue", state.color.hue, 0, 360
-        yield "saturation", state.color.saturation, 0, 100
-        yield "value", state.color.value, 0, 100
+    values: _Values = [] if state.level is None else [("level", state.level, 0, 100)]
+    if (color := state.color) is not None:
+        values += [("hue", color.hue, 0, 360), ("saturation", color.saturation, 0, 100), ("value", color.value, 0, 100)]
+    return values
 
 
 def _automation(state: AutomationState) -> _Values:
-    yield "position", state.position, 0, 100
+    return [("position", state.position, 0, 100)]
 
 
 def _thermostat(state: ThermostatState) -> _Values:
-    yield "set point", state.set_point, 3, 40
-    if state.program is not None:
-        yield "program", state.program, 0, 11
-    yield from _reading("humidity", state.humidity)
+    values: _Values = [("set point", state.set_point, 3, 40), *_readings((("humidity", state.humidity),))]
+    return values if state.program is None else [*values, ("program", state.program, 0, 11)]
 
 
 def _plug(state: PlugState) -> _Values:
-    for what, reading in (("power", state.power), ("energy", state.energy)):
-        if reading is not None:
-            yield what, reading.value, 0, 100_000
+    readings = (("power", state.power), ("energy", state.energy))
+    return [(what, reading.value, 0, 100_000) for what, reading in readings if reading is not None]
 
 
 def _meter(state: EnergyMeterState) -> _Values:
-    yield from _reading("power", state.power)
-    yield from _reading("energy", state.energy)
+    return _readings((("power", state.power), ("energy", state.energy)))
 
 
 # The contract limits the consumption of a plug (Spec 2.13), but not the count of a meter.
 _UPPER = {Unit.WATT: math.inf, Unit.WATT_HOUR: math.inf, Unit.PERCENT: 100}
 
 
-def _reading(what: str, reading: Reading | None) -> _Values:
-    if reading is not None and reading.unit in _UPPER:
-        yield what, reading.value, 0, _UPPER[reading.unit]
+def _readings(readings: Iterable[tuple[str, Reading | None]]) -> _Values:
+    return [
+        (what, reading.value, 0, _UPPER[reading.unit])
+        for what, reading in readings
+        if reading is not None and reading.unit in _UPPER
+    ]
 
 
 _LIMITED: dict[type, Callable[[Any], _Values]] = {
@@ -317,10 +314,7 @@ def find_breach(report: Report) -> str | None:
 
 def _values(report: Report) -> _Values:
     bounded = _LIMITED.get(type(report.state))
-    if bounded is not None:
-        yield from bounded(report.state)
-    for what, reading in report.readings:
-        yield from _reading(what, reading)
+    return [*(() if bounded is None else bounded(report.state)), *_readings(report.readings)]
 
 
 def find_picture_breach(picture: Picture) -> str | None:

@@ -117,7 +117,7 @@ class Recorder:
                 self._remember(batch)
 
     async def record_answer(self, report: Report) -> None:
-        """Record the report, and return when it is on disk.
+        """Record the report, and wait until it is on disk.
 
         The report is written even if the caller is cancelled. Raises DeviceTimeout, Internal.
         """
@@ -144,7 +144,10 @@ class Recorder:
         self._remember((report,))
 
     def _without_outdated(self, reports: Sequence[Report], number: int) -> Sequence[Report]:
-        """Return the reports that are the newest of their module. Outdated reports are reduced to their readings."""
+        """Return the reports without outdated states.
+
+        A report is outdated if a newer report of its module is known. Of an outdated report only the readings are kept.
+        """
         kept = []
         for report in reports:
             last = self._last.get(report.module_id)
@@ -166,7 +169,7 @@ class Recorder:
 
 
 class ReportQueue:
-    """The reports of one driver that are not in the store yet. `push` returns when they are on disk."""
+    """The reports of one driver that are not in the store yet. `push` waits until they are on disk."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder

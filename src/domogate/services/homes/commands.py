@@ -96,7 +96,7 @@ class HomeCommands:
         return CommandResult(record, outcome, view)
 
     async def run_scene(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> None:
-        """Start a scene. Returns when all its steps are stored.
+        """Start a scene. Wait until all its steps are stored, but not until they are executed.
 
         Raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests.
         """

@@ -24,7 +24,7 @@ MOST_METERS = 300
 _SERIES = 8
 """A module has at most this number of series. This number limits the rows that one query reads."""
 _LOOK_BACK = 7 * DAY
-"""In seconds. The value of a counter at a time is its last reading in this period before the time."""
+"""In seconds. The value of a counter at a given time is the last reading before that time, but not older than this."""
 
 
 class Per(StrEnum):

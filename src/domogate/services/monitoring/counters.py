@@ -40,7 +40,7 @@ class Counters(msgspec.Struct, frozen=True):
     """Counts since the start of this process. These numbers never become smaller."""
 
     requests: Mapping[str, RequestCounts]
-    """The requests by API: a family, another surface, or the first segment of the path."""
+    """The requests of each API. The key is the name of a family or of another surface, or the first segment of the path."""
     events: int
     """The events that were sent to event streams."""
     deliveries: Mapping[str, int]

@@ -100,7 +100,10 @@ class LoginThrottle:
 
 
 class LoginThrottles:
-    """Two throttles for passwords and two for codes. One of the two counts by account, the other by account and IP address."""
+    """Two throttles for passwords and two for codes.
+
+    In each pair, one throttle counts by account, and the other counts by account and IP address.
+    """
 
     def __init__(self, store: SessionStore, clock: Clock, passwords: LoginThrottle) -> None:
         self.passwords = passwords

@@ -31,7 +31,7 @@ class InvitedAs(StrEnum):
     MEMBER = "member"
     """The user is active and is a member of the plant now."""
     INVITED = "invited"
-    """The user becomes a member when the user is active."""
+    """The user is not active yet. The user becomes a member as soon as the user is active."""
 
 
 class Invited(msgspec.Struct, frozen=True):
@@ -193,7 +193,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """Mark the plant as removed. The owner or an operator may call this method.
 
-        For some time E6 lists the plant as removed; other operations hide it (Decision 0009).
+        For some time the operation E6 (all plants) lists the plant as removed; other operations hide it (Decision 0009).
         """
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 

@@ -212,7 +212,7 @@ class Control:
         )
 
     async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool, by: Id | None = None) -> None:
-        """Switch all plugs of the ambient. Return when each plug has confirmed (E1)."""
+        """Switch all plugs of the ambient. Wait until each plug has confirmed (E1)."""
         plugs = [module for module in ambient.modules if module.kind is _PLUG]
         if not plugs:
             raise NoPlug("no plug found: the ambient exists, but has no module of kind plug")

@@ -21,9 +21,9 @@ class Scenes:
         self._running: set[asyncio.Task[None]] = set()
 
     async def run_scene(self, plant_id: Id, scene: Module, *, by: Id | None = None) -> None:
-        """Start the scene. Return when all steps are on disk. They are executed even if this process ends after that.
+        """Start the scene. Wait until all steps are on disk, but not until they are executed.
 
-        Raises Internal.
+        The steps are executed even if this process ends after that. Raises Internal.
 
         If a step fails, the other steps are still executed. Steps for the same module stay in order.
         """

@@ -172,7 +172,10 @@ def list_own_plants(
 
 
 def check_standing(standing: Standing) -> None:
-    """Raises PasswordToRenew (469) if the password has expired, or else TermsToAccept (470) if the terms are not accepted."""
+    """Raises PasswordToRenew (469) if the password has expired.
+
+    Otherwise raises TermsToAccept (470) if the terms are not accepted.
+    """
     if standing is Standing.GOOD:
         return
     if standing.password_is_due:

@@ -125,7 +125,7 @@ class SafetyLogbook:
         return PlantView(stored)
 
     async def _list_commissioned(self, plant_id: Id) -> dict[Id | None, float]:
-        """Return when the site (key None) and each unit were put into service, from their last logbook entries."""
+        """Return the times at which the site (key None) and each unit were put into service, from the last logbook entries."""
         found: dict[Id | None, float] = {}
         async for one in self._read_entries(plant_id, LogbookFilter(kinds=(LogbookKind.COMMISSIONING,))):
             found[one.entry.module_id] = max(one.entry.at, found.get(one.entry.module_id, 0.0))

@@ -1,4 +1,7 @@
-"""The spare parts to order for the present failures. The list is computed from the failures of E18 and the parts of E19."""
+"""The spare parts to order for the present failures.
+
+The list is computed from the failures that E18 returns and the spare parts that E19 returns.
+"""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""The data of a site for its responsible person: the data of E18 with names, places and tests."""
+"""The data of a site for its responsible person: the data that E18 returns, with names, places and tests."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ FULL = 100
 
 
 class SafetyUnit(msgspec.Struct, frozen=True):
-    """A unit with its data of E18, its place and its tests."""
+    """A unit with the data that E18 returns about it, its place and its tests."""
 
     report: UnitReport
     name: str
@@ -41,7 +41,7 @@ class SafetyController(msgspec.Struct, frozen=True):
 
 
 class StatusCounts(msgspec.Struct, frozen=True):
-    """The number of devices in each of the three statuses of E18."""
+    """The number of devices in each of the three statuses that E18 returns."""
 
     total: int
     working: int

@@ -13,7 +13,7 @@ AT_MOST = 8
 An event gets long delays after it has failed this number of times.
 """
 _WEIGHT = 1 / 8
-"""The weight of the last attempt in the share of failures."""
+"""The share of failures is a moving average over the attempts. The newest attempt has this weight in it."""
 _DELAY = 0.1
 """The delay in seconds if half of the attempts fail. The delay is proportional to failed attempts / successful attempts."""
 
@@ -44,7 +44,10 @@ class ShortRetries:
         self._failures_of.pop(cursor, None)
 
     def may_pass(self, failures: Sequence[DeliveryResult]) -> bool:
-        """Whether the receiver works in general, so that a new attempt may succeed within seconds."""
+        """Whether a new attempt may succeed within seconds.
+
+        False if the receiver failed AT_MOST times in a row, or if it asked for a long delay.
+        """
         return self._in_a_row < AT_MOST and all((result.retry_after or 0.0) <= FIRST for result in failures)
 
     def take(self, results: Iterable[DeliveryResult]) -> list[DeliveryResult]:
@@ -61,7 +64,7 @@ class ShortRetries:
         return self._failures_of[result.delivery.cursor] < AT_MOST
 
     def pause(self, failures: Iterable[DeliveryResult]) -> float:
-        """Begin a short delay. Return its end."""
+        """Begin a short delay. Return the time at which the delay ends."""
         asked_for = max(result.retry_after or 0.0 for result in failures)
         delay = _DELAY * self._share / max(1.0 - self._share, _DELAY / FIRST)
         self._until = self._clock.now() + max(asked_for, delay)
@@ -69,5 +72,8 @@ class ShortRetries:
 
     @property
     def paused_until(self) -> float | None:
-        """The end of the delay, or None if there is no delay. A clock that was set back ends the delay."""
+        """The end of the delay, or None if there is no delay.
+
+        If more than FIRST seconds remain, the clock was set back, and the delay counts as ended.
+        """
         return self._until if 0.0 < self._until - self._clock.now() <= FIRST else None

@@ -290,7 +290,9 @@ class WebhookWorker:
     # one event
 
     async def _print(self, delivery: Delivery) -> Printed | None:
-        """Return the printed event. Return None if the event is not for this webhook, or if the application may not see it.
+        """Return the body and the headers of the post for this event.
+
+        Return None if the event is not for this webhook, or if the application may not see it.
 
         Raises WebhookEnded, OnHold, NotCurrent, Fenced.
         """

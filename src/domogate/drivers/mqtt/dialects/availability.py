@@ -1,4 +1,4 @@
-"""Options of devices that topics describe: how the gateway learns that a device is online, and how it asks for the state."""
+"""Options of a device whose topics are in its options: how the gateway learns that it is online, and asks for its state."""
 
 from collections.abc import Iterator, Sequence
 

@@ -38,7 +38,9 @@ def read_color(color_format: ColorFormat, value: Any) -> Properties:
 
 
 def fill_color(color_format: ColorFormat, payload: str, hue: float, saturation: float) -> str:
-    """Return the payload with the colour in place of `{value}` and of the names of the parts."""
+    """Return the payload with the colour instead of `{value}`, and with parts of the colour instead of their names, such as
+    `{red}`.
+    """
     if color_format == "hs":
         parts: dict[str, float] = {"hue": round(hue, 1), "saturation": round(saturation, 1)}
     elif color_format == "rgb":

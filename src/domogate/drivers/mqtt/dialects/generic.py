@@ -118,7 +118,9 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 
 
 def _read_operation(value: object) -> Properties:
-    """Return mode and function from a text such as `manual cooling` or `off`. Other values have no properties."""
+    """Return mode and function from a text such as `manual cooling` or `off`. For any other value, the result has no
+    properties.
+    """
     mode, _, function = value.partition(" ") if isinstance(value, str) else ("", "", "")
     if mode not in _MODES or (function and function not in _FUNCTIONS):
         return Properties()
@@ -273,7 +275,9 @@ class Generic(Codec):
         return Publication(target.topic, fill_color(self._options.color_as, target.payload, *color).encode())
 
     def _encode_operation(self, mode: object, function: object) -> Publication:
-        """Only a manual mode needs the function: a thermostat that is off or automatic has no word for it."""
+        """Return the message that sets mode and function. A function is sent with the manual mode, or if `map` has a word for
+        both.
+        """
         target = self._options.command[_OPERATION]
         known = ThermostatMode.MANUAL if mode is None else mode
         both = f"{known} {function}"

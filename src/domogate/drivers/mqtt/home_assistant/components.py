@@ -45,7 +45,9 @@ def _ends(said: Announcement) -> tuple[float, float]:
 
 
 def _movement(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the entries for the position and the target of a component that reports whether it is open, closed or moving."""
+    """Return the entries of the table `state` for the position and the target. The component reports whether it is open, closed
+    or moving.
+    """
     ends = {said.text("state_open", "open"): 100, said.text("state_closed", "closed"): 0}
     moving = {said.text("state_opening", "opening"): 100, said.text("state_closing", "closing"): 0}
     position, target = (read_source(said, "state_topic", "value_template", words=words) for words in (ends, moving))

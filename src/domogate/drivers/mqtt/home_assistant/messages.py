@@ -13,7 +13,7 @@ _LARGEST_MESSAGE = 256 * 1024
 _LONGEST_TOPIC = 300
 _MOST_PARTS = 500
 _MOST_FIELDS = 200
-"""The limit for a device and for one part. Every part gets a copy of the fields of its device."""
+"""The largest number of fields of a device, and of one part. Every part gets a copy of the fields of its device."""
 _MOST_LISTED = 20
 _LONGEST_NAME = 100
 _BASE = "~"
@@ -145,7 +145,7 @@ def _announcement(component: str, identity: str, config: dict[str, Any]) -> Anno
 
 
 def _with_full_names(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Raises Unreadable if the object has too many fields."""
+    """Return the fields with full names instead of abbreviations. Raises Unreadable if there are too many fields."""
     if len(config) > _MOST_FIELDS:
         raise Unreadable(f"an object has more than {_MOST_FIELDS} fields")
     return {_full_name(name): value for name, value in config.items()}

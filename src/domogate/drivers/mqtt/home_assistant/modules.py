@@ -18,7 +18,7 @@ from domogate.drivers.mqtt.payloads import Unreadable
 
 _log = get_logger(__name__)
 _MOST_PARTS = 5_000
-"""The limit for all announcements of a search."""
+"""The largest number of parts in all announcements of one search."""
 _MOST_LOGGED = 20
 _LONGEST_LABEL = 40
 _LONGEST_TOPIC = 100
@@ -152,7 +152,11 @@ def _label(said: Announcement) -> str:
 
 
 def _is_shown(said: Announcement) -> bool:
-    """A part with a category belongs to the settings or the diagnosis of the device, such as a button for a restart."""
+    """Whether the part is for residents.
+
+    A part with a category is for the settings or the diagnosis of the device, such as a restart. A device can also say that a
+    part is not shown at first.
+    """
     return not said.text("entity_category") and said.config.get("enabled_by_default") is not False
 
 

@@ -38,7 +38,7 @@ class ValueTemplate(msgspec.Struct, frozen=True):
     choice: Choice | None = None
 
     def meanings(self, words: Mapping[str, object]) -> dict[str, object]:
-        """Return `map` and `other` for these meanings of words. Only for a template with a choice."""
+        """Return the options `map` and `other` for these meanings of words. Call this only for a template with a choice."""
         assert self.choice is not None
         then, other = words.get(self.choice.then), words.get(self.choice.other)
         listed = dict.fromkeys(("false", "0", ""), other) if self.choice.literal is None else {self.choice.literal: then}
