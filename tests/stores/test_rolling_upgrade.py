@@ -1,4 +1,4 @@
-"""Two versions on one database: the statements of the earlier version go on working after the database was upgraded."""
+"""Two versions on one database: the statements of the earlier version keep working after the database was upgraded."""
 
 import time
 from collections.abc import Iterator

@@ -89,7 +89,7 @@ class Gateway:
         self.store.on_damage = self._note_damage
         self.damage: DatabaseUnusable | None = None
         self.must_stop = asyncio.Event()
-        """Set if the gateway must stop: the database is damaged, or the supervisor of this process says so."""
+        """Set if the gateway must stop: the database is damaged, or the supervisor of this process asks for it."""
         self.metrics = Metrics(name_api)
         self.clock_check = ClockCheck(self.store, self.clock)
         self.knowledge = build_knowledge(settings, self.store)
@@ -231,7 +231,7 @@ class Gateway:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the gateway accepts requests, as /readyz says it."""
+        """Whether the gateway accepts requests. /readyz shows this value."""
         return self._ready and self.store.is_reachable and self.knowledge.is_kept and not self.placement.is_cut_off
 
     def _note_damage(self, damage: DatabaseUnusable) -> None:

@@ -50,7 +50,7 @@ def _register_state(gateway: "Gateway", metrics: Metrics) -> None:
         lambda: _VERSIONS,
         ("version", "python_version"),
     )
-    gauge("domogate_ready", "0 or 1", "1 while the gateway accepts requests, as /readyz says it.", lambda: gateway.is_ready)
+    gauge("domogate_ready", "0 or 1", "1 while the gateway accepts requests, as /readyz shows.", lambda: gateway.is_ready)
     gauge("domogate_database_reachable", "0 or 1", "1 while the database answers.", lambda: gateway.store.is_reachable)
     gauge(
         "domogate_world_modules",

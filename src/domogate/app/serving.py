@@ -39,10 +39,10 @@ async def serve(
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    `managed` has the ports that the service manager opened, if it did so.
-    `process` is given if this process is one of several on the same port. In this case `serve` also ends when the supervisor
-    says so. If the gateway cannot start, raises BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is
-    damaged) or, only with `named_drivers`, UnnamedDriversError.
+    `managed` has the ports that a service manager such as systemd opened. `process` is given if this process is one of several
+    on the same port. In this case `serve` also ends when the supervisor asks for it. If the gateway cannot start, raises
+    BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is damaged) or, only with `named_drivers`,
+    UnnamedDriversError.
     """
     number = None if process is None else process.number
     setup_logs(settings.log_level, settings.log_format, process=number)

@@ -20,7 +20,7 @@ from domogate.edge.logs import redact_text
 from domogate.settings import Settings
 
 LONGEST_LOG = 20_000_000
-"""In bytes. Of a longer log, the end is taken."""
+"""In bytes. If a log is longer, only its end is taken."""
 LONGEST_LINE = 4_000
 ABOUT = """\
 This support bundle was made by `domogate support-bundle`. Look at the files before you send them to somebody.

@@ -1,4 +1,4 @@
-"""Decides at the start whether the gateway records traces. Without traces, no part is wrapped, so they cost nothing."""
+"""Decides at the start whether the gateway records traces. Without traces, no part is wrapped, so no request is slower."""
 
 import socket
 from collections.abc import Callable, Collection, Sequence

@@ -1,4 +1,4 @@
-"""Files that commands write. They are never half written, and replace another file only with --force."""
+"""Files that commands write. A file is written completely or not at all. It replaces another file only with --force."""
 
 import os
 import sys

@@ -177,5 +177,5 @@ def _entry(one: FoundModule, indent: int) -> str:
 
 
 def _in_a_comment(text: str) -> str:
-    """Return the text on one line, whatever characters the name of a device contains."""
+    """Return the text on one line: each character that cannot be printed becomes a space."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

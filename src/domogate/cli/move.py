@@ -22,7 +22,7 @@ async def move(
 ) -> None:
     """Copy all data of a stopped gateway from its SQLite file to an empty PostgreSQL database, and compare the two.
 
-    People, keys, grants, signing keys, history and the audit log are copied, so tokens and refresh tokens go on working. The
+    People, keys, grants, signing keys, history and the audit log are copied, so tokens and refresh tokens stay valid. The
     SQLite file is not changed. If the copy fails, the PostgreSQL database stays empty.
     """
     from domogate.app.moving import GatewayRuns, MoveProgress, MoveRefused, move_store

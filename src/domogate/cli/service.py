@@ -113,7 +113,7 @@ def uninstall(
 
 
 def _exists(path: Path) -> bool:
-    """Whether there is a file or a link. The target of a link may have gone."""
+    """Whether there is a file or a link. The target of a link may be missing."""
     return path.is_symlink() or path.is_file()
 
 

@@ -1,10 +1,10 @@
-"""Limits the number of events in a span of time. The counts are in the memory of this process, for a limited number of keys."""
+"""Limits the number of events in a period. The counts are in the memory of this process, for a limited number of keys."""
 
 from collections import OrderedDict
 
 
 class WindowLimiter:
-    """Counts events for each key. The span of a key begins with its first event. After the span the count is 0 again."""
+    """Counts events for each key. The period of a key begins with its first event. After the period the count is 0 again."""
 
     def __init__(self, allowance: int, span: float, capacity: int = 10_000) -> None:
         """`capacity` is the number of keys that are counted. If there are more keys, the oldest key is forgotten."""
@@ -14,7 +14,7 @@ class WindowLimiter:
         self._spans: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def wait(self, key: str, now: float) -> float:
-        """If the key has reached its allowance in this span of time, return the seconds until the span ends.
+        """If the key has reached its allowance in this period, return the seconds until the period ends.
 
         Otherwise return 0.
         """

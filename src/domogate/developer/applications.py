@@ -17,7 +17,7 @@ OPERATIONS = OperationTable("applications")
 
 
 class SelfServiceOut(OutputModel, frozen=True):
-    """What the operator allows. `enabled`: whether people may register applications and keys for themselves.
+    """The rules of the operator for self-service. `enabled`: whether people may register applications and keys for themselves.
 
     `scopes` are the scopes that these applications can have. `rate` and `dailyQuota` are the limits of each key.
     """
@@ -60,7 +60,7 @@ class ApplicationSecretOut(OutputModel, frozen=True):
     secret: str
 
 
-@OPERATIONS.add("GET", "/self-service", "What the operator allows developers to register for themselves")
+@OPERATIONS.add("GET", "/self-service", "The rules of the operator for self-service")
 async def get_self_service(services: DeveloperServices, _call: DeveloperCall) -> SelfServiceOut:
     return SelfServiceOut.of(
         services.self_service.rules, scopes=SCOPES, most_applications=MOST_APPLICATIONS, most_keys=MOST_KEYS

@@ -9,7 +9,7 @@ BRIDGE_NODE = "domogate_"
 
 
 class BridgePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bridge publishes, and with whose rights."""
+    """The plant that a bridge publishes, and the user whose rights the bridge has."""
 
     plant_id: Id
     email: str

@@ -16,7 +16,7 @@ class FoundModule(msgspec.Struct, frozen=True):
     kind: DeviceKind
     options: dict[str, Any]
     about: str = ""
-    """How the device describes itself, for the operator."""
+    """The description that the device gives of itself, for the operator."""
     hardware: dict[str, Any] = {}
     """The hardware of the device, if it is not the default hardware of its kind, as keys of the estate file.
 

@@ -27,9 +27,9 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
-    """A summary of the readings in one span of time. `at` is the time at which the span starts.
+    """A summary of the readings in one interval. `at` is the time at which the interval starts.
 
-    `last` is the last reading of the span. Use `last` for a counter such as energy.
+    `last` is the last reading of the interval. Use `last` for a counter such as energy.
     """
 
     measure: str

@@ -40,7 +40,7 @@ def text(record: Record, key: str) -> str | None:
 
 
 def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
-    """Yield all modules of a plant, each with its path. The units of a controller directly follow it."""
+    """Yield all modules of a plant, each with its path. The units of a controller directly follow the controller."""
     for floor_path, floor in records(plant, "floors", path):
         for ambient_path, ambient in records(floor, "ambients", floor_path):
             yield from _modules(ambient_path, ambient)

@@ -225,7 +225,7 @@ class NatsFabric:
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:
-            moved = self._shards.moved  # From before the question, so that no message about a new holder is missed.
+            moved = self._shards.moved  # Read before the question is sent, so that no new holder is missed.
             try:
                 if shard in self._shards.held:
                     return await ask_here()

@@ -77,7 +77,7 @@ class ShardSubscriptions:
 
 
 def calling(callback: Callable[[], None]) -> Callable[[Msg], Awaitable[None]]:
-    """Return a handler that ignores the content of the message."""
+    """Return a handler that calls `callback` for each message, and ignores the content of the message."""
 
     async def handle(_message: Msg) -> None:
         callback()

@@ -175,7 +175,7 @@ def sender_to_wire(view: ModuleView) -> Sender:
 
 
 def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
-    """Return the notification. None if the thermostat is offline, because E12 does not show its state either."""
+    """Return the notification, or None if the thermostat is offline: then E12 does not show its state either."""
     event = notice.event
     if not isinstance(event, StateChanged) or not isinstance(event.state, ThermostatState) or not event.reachable:
         return None

@@ -60,7 +60,7 @@ class ModuleOut(OutputModel, frozen=True):
 
 
 class CommandResultOut(OutputModel, frozen=True):
-    """How a command ended.
+    """The result of a command.
 
     `outcome`: the device confirmed the command, did not answer in time (it may have executed the command), cannot be reached,
     or refused the command; it is `unknown` if the gateway does not know what happened. `detail` is a sentence about a failure.

@@ -96,7 +96,7 @@ class EnergyQuery(_Period, frozen=True, forbid_unknown_fields=True):
 @OPERATIONS.add(
     "GET",
     "/homes/{homeId}/modules/{moduleId}/readings",
-    "What a module measured: one summary for each hour, day or month; the oldest is first",
+    "The measured values of a module: one summary for each hour, day or month; the oldest is first",
     errors=(422,),
 )
 async def list_module_readings(services: HomeServices, call: HomeCall, query: ReadingsQuery) -> Listing[PeriodReadingOut]:

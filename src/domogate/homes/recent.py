@@ -1,4 +1,4 @@
-"""The operation that shows the last events of a home, as data that a page can put into words."""
+"""The operation that shows the last events of a home, as data that a page can show in any language."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -74,7 +74,7 @@ class RecordChangeOut(OutputModel, frozen=True):
 
 
 class EstateDifferenceOut(ImportSummaryOut, frozen=True):
-    """What an import would change: numbers by kind of record, and the first changes of each kind."""
+    """The changes that an import would make: numbers by kind of record, and the first changes of each kind."""
 
     changes: tuple[RecordChangeOut, ...]
 

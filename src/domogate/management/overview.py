@@ -91,7 +91,7 @@ class LastHourOut(OutputModel, frozen=True):
 
 
 class ActivityOut(LastHourOut, frozen=True):
-    """What happened in a period, and some counts at its end. The period begins at `since` and ends at `until`.
+    """The activity in a period, and some counts at its end. The period begins at `since` and ends at `until`.
 
     `requests` has counts by API: a family, another API, or the first segment of the path. `deliveries` counts attempts by
     outcome; `orders` counts ended orders by their outcome. `absentModules`, `pendingDeliveries` and `deadLetters` are null if
@@ -131,7 +131,7 @@ def _activity_out(period: Period, bounds: tuple[float, ...]) -> ActivityOut:
 
 
 class OverviewOut(OutputModel, frozen=True):
-    """The state of the gateway that answers. `problems` is empty if all is well.
+    """The state of the gateway that answers. `problems` is empty if there is no problem.
 
     `now` is the present minute; `minutes` are the minutes before it, at most 60, the oldest first. The counts of requests,
     streams, events, deliveries and logins are the counts of this process. All other counts come from the database. `gateway` is
@@ -154,7 +154,7 @@ class OverviewOut(OutputModel, frozen=True):
     minutes: tuple[ActivityOut, ...]
 
 
-@OPERATIONS.add("GET", "/overview", "Whether all is well: problems, counts, and the last hour by minute")
+@OPERATIONS.add("GET", "/overview", "The state of the gateway: problems, counts, and the last hour by minute")
 async def get_overview(services: ManagementServices, _call: OperatorCall) -> OverviewOut:
     status = services.status
     activity = await status.monitor.read()

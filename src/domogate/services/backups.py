@@ -31,7 +31,7 @@ class RegularBackups:
         self._not_before = 0.0
         """The time of the event loop before which no backup is made, because the last backup failed."""
         self._due_at = 0.0
-        """The time of the event loop at which the next backup is due, whatever the clock says."""
+        """The time of the event loop at which the next backup is due. It does not depend on the clock."""
         self.newest: BackupFile | None = None
         """The newest finished backup."""
         self.problem: str | None = None

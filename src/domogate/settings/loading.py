@@ -170,7 +170,7 @@ def has_password(value: object) -> bool:
 
 
 def _from_credentials(environ: Mapping[str, str]) -> dict[str, _Given]:
-    """Return the files of systemd credentials: the credential domogate-smtp-password is the file of smtp_password."""
+    """Return the settings with a systemd credential, such as smtp_password with the credential domogate-smtp-password."""
     if not (folder := environ.get("CREDENTIALS_DIRECTORY")):
         return {}
     files = {name: Path(folder, name_credential(secret)) for name, secret in SECRETS.items()}

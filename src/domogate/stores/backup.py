@@ -142,7 +142,7 @@ def _check(path: Path, expected: Content | None = None, is_wanted: Callable[[], 
         if mistakes:
             raise ValueError(f"{path} is damaged: {'; '.join(mistakes)}")
         if expected is not None and (found := _read_content(connection)) != expected:
-            raise ValueError(f"the copy has not the content of the database: it has {found}, and not {expected}")
+            raise ValueError(f"the copy differs from the database: it has {found} instead of {expected}")
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:

@@ -111,7 +111,7 @@ class Database(ABC):
     writing: Engine
     reading: Engine
     lock_retry = 0.0
-    """A process that waits for the lock tries again after this number of seconds at most. 0: it gets the lock in its turn."""
+    """In seconds: a process that waits for the lock tries again within this time. With 0, it waits in a queue."""
 
     def __init__(self, name: str) -> None:
         """`name` is for the list of used databases and for messages. It contains no credentials."""
@@ -176,7 +176,7 @@ class Database(ABC):
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
-        """Return changes after the cursor `after`. Stop at the first change before which another change may still appear."""
+        """Return changes after the cursor `after`. Stop at a change if another change with a lower cursor may still appear."""
 
     @abstractmethod
     def note_pruned(self, connection: Connection, last: int) -> None:

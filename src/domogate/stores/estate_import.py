@@ -98,7 +98,7 @@ def import_part(
 
 
 class ImportPlan(msgspec.Struct):
-    """What an import changes, for each kind of record."""
+    """The changes that an import makes, for each kind of record."""
 
     users: ImportedUsers
     people: PeopleOfPlants

@@ -15,7 +15,7 @@ _PING = text("SELECT 1")
 
 
 class Examination(msgspec.Struct, frozen=True):
-    """What was read from a database."""
+    """The values that were read from a database."""
 
     product: str
     """For example "PostgreSQL 18.1"."""

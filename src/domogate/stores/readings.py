@@ -152,7 +152,7 @@ def list_readings(
 
 
 class _Part(NamedTuple):
-    """Values of one span, from readings or from summaries."""
+    """Values of one interval, from readings or from summaries."""
 
     times: int
     mean: float
@@ -172,10 +172,10 @@ def _merge(one: _Part, other: _Part) -> _Part:
 def list_summaries(
     connection: Connection, module_id: Id, since: float, until: float, resolution: float, limit: int
 ) -> Sequence[ReadingSummary]:
-    """Return the newest `limit` summaries of all spans that overlap the period. The oldest of them is first.
+    """Return the newest `limit` summaries of all intervals that overlap the period. The oldest of them is first.
 
-    Spans shorter than an hour exist only for readings that are not summarised yet. If a span is longer than an hour and not a
-    multiple of an hour, a summarised hour belongs to the span in which the hour begins.
+    Intervals shorter than an hour exist only for readings that are not summarised yet. If an interval is longer than an hour
+    and not a multiple of an hour, a summarised hour belongs to the interval in which the hour begins.
     """
     if not FINEST <= resolution <= LATEST:
         raise ValueError(f"the resolution of summaries is at least {FINEST:g} seconds, not {resolution:g}")
@@ -195,7 +195,7 @@ def list_summaries(
     asked = {"series": list(measured), "width": width}
     for hours in _hours_with_readings(connection, first, last):
         add(connection.execute(_RAW_SPANS, {**asked, "hours": hours, "since": first, "until": last}))
-        # The oldest span may continue in hours that are not read yet.
+        # The oldest interval may continue in hours that are not read yet.
         oldest = min((span for span, _ in parts), default=0)
         if sum(span > oldest for span, _ in parts) >= limit:
             break

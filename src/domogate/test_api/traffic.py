@@ -13,7 +13,7 @@ MOST_BODY = 16_384
 MOST_BYTES = 8_000_000
 """The number of bytes of all recorded bodies, paths and headers."""
 MOST_LEVELS = 50
-"""The number of levels of a JSON body. What is below them is recorded as a text."""
+"""The number of levels of a JSON body. Deeper values are recorded as a text."""
 
 _SECRET_HEADERS = frozenset((b"authorization", b"cookie", b"set-cookie", b"ocp-apim-subscription-key", b"location"))
 _SECRET_SURFACES = frozenset(("auth", "tickets", "developer", "manage"))

@@ -97,7 +97,7 @@ class Gateway:
         self.control("POST", "/estate", {"estate": estate.record})
 
     def advance(self, seconds: float) -> None:
-        """Move the time of the gateway forward: tokens expire, timers fire, simulated devices go on."""
+        """Move the time of the gateway forward: tokens expire, timers fire, simulated devices continue."""
         self.control("POST", "/time", {"seconds": seconds})
 
     def now(self) -> str:
@@ -177,7 +177,7 @@ class Gateway:
     ) -> Fault:
         """Add a fault. It applies to the requests that match all given arguments, until it is deleted or the gateway is reset.
 
-        With `module`, `plant` may be left out if `module` is a Module.
+        If `module` is a Module, `plant` is not needed.
         """
         if plant is None and isinstance(module, Module):
             plant = module.plant

@@ -50,7 +50,7 @@ const ROTATE_APPLICATION_SECRET: Operation = {
 
 /** The operations of developer: applications. */
 export const developerApplications = (caller: Caller) => ({
-  /** What the operator allows developers to register for themselves. */
+  /** The rules of the operator for self-service. */
   getSelfService: (options?: CallOptions): Promise<SelfService> =>
     caller.call(GET_SELF_SERVICE, [], options),
   /** The applications that the person registered, sorted by id. */

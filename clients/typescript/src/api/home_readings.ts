@@ -33,7 +33,7 @@ export interface GetEnergyQuery {
 
 /** The operations of home: readings. */
 export const homeReadings = (caller: Caller) => ({
-  /** What a module measured: one summary for each hour, day or month; the oldest is first. */
+  /** The measured values of a module: one summary for each hour, day or month; the oldest is first. */
   listModuleReadings: (
     homeId: string,
     moduleId: string,

@@ -14,7 +14,7 @@ const GET_OVERVIEW: Operation = {
 
 /** The operations of management: overview. */
 export const managementOverview = (caller: Caller) => ({
-  /** Whether all is well: problems, counts, and the last hour by minute. */
+  /** The state of the gateway: problems, counts, and the last hour by minute. */
   getOverview: (options?: CallOptions): Promise<Overview> =>
     caller.call(GET_OVERVIEW, [], options),
 });

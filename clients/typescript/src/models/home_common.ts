@@ -33,5 +33,5 @@ export interface Program {
   readonly name: string;
 }
 
-/** How a command ended, in words that a resident understands. */
+/** The result of a command, in words that a resident understands. */
 export type Outcome = "confirmed" | "refused" | "unanswered" | "unknown" | "unreachable";

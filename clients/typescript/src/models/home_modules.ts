@@ -4,7 +4,7 @@ import type { Command } from "./commands.js";
 
 import type { Module, Outcome } from "./home_common.js";
 
-/** How a command ended. */
+/** The result of a command. */
 export interface CommandResult {
   readonly orderId: string;
   readonly command: Command;

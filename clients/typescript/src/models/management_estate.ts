@@ -20,7 +20,7 @@ export interface EstateDocument {
   readonly document: string;
 }
 
-/** What an import would change: numbers by kind of record, and the first changes of each kind. */
+/** The changes that an import would make: numbers by kind of record, and the first changes of each kind. */
 export interface EstateDifference {
   readonly added: Record<string, number>;
   readonly updated: Record<string, number>;

@@ -2,7 +2,7 @@
 
 import type { Driver } from "./management_common.js";
 
-/** The state of the gateway that answers. `problems` is empty if all is well. */
+/** The state of the gateway that answers. `problems` is empty if there is no problem. */
 export interface Overview {
   readonly at: string;
   readonly version: string;
@@ -80,7 +80,7 @@ export interface Requests {
   readonly p99Ms: number | null;
 }
 
-/** What happened in a period, and some counts at its end. The period begins at `since` and ends at `until`. */
+/** The activity in a period, and some counts at its end. The period begins at `since` and ends at `until`. */
 export interface Activity {
   readonly requests: Record<string, Requests>;
   readonly events: number;

@@ -33,7 +33,7 @@ def check_backups(settings: Settings, every: float) -> Iterator[Finding]:
 
 
 def check_backup_folder(settings: Settings, folder: Path) -> Iterator[Finding]:
-    """Check that a backup can be written to the folder, and that it is on another disk than the database."""
+    """Check that a backup can be written to the folder, and that the folder is on another disk than the database."""
     unusable = _find_obstacle(settings, folder)
     if unusable is not None:
         yield unusable
@@ -82,7 +82,7 @@ def _find_existing(path: Path) -> Path:
 
 
 def _write_trial(folder: Path) -> None:
-    """Write a file to the folder. It has no name or loses its name at once, so nothing stays. Raises OSError."""
+    """Write a temporary file to the folder, and remove it. Raises OSError."""
     with tempfile.TemporaryFile(dir=folder, prefix=".domogate-doctor-", buffering=0) as file:
         file.write(bytes(_TRIAL))
         os.fsync(file.fileno())
@@ -95,7 +95,7 @@ def check_newest(folder: Path, every: float) -> Finding:
     except OSError as error:
         return problem(BACKUPS, f"{folder} cannot be read: {error.strerror}.", _ALLOW)
     if not backups:
-        advice = "A running gateway makes the first backup a minute after its start. Its log says why it does not."
+        advice = "A running gateway makes the first backup a minute after its start. If it does not, its log says why."
         return warning(BACKUPS, f"there is no backup in {folder} yet.", advice)
     newest, now = backups[-1], datetime.now(UTC).timestamp()
     says = f"{folder / newest.name} is the newest of {len(backups)}. It has {newest.size / MB:,.1f} MB."

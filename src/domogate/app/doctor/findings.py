@@ -1,4 +1,4 @@
-"""What `domogate doctor` finds."""
+"""The results of `domogate doctor`."""
 
 from typing import Literal
 
@@ -17,7 +17,7 @@ class Finding(msgspec.Struct, frozen=True):
     outcome: Outcome
     says: str
     advice: str = ""
-    """What the operator can do. It is empty if the outcome is "ok" or "note"."""
+    """The advice for the operator. It is empty if the outcome is "ok" or "note"."""
 
 
 def ok(check: str, says: str) -> Finding:

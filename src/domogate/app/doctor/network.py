@@ -26,7 +26,7 @@ _WARNINGS = {
     "clock": "its clock is far from the time that it last saw, so it prunes nothing",
     "backup": "the last backup failed",
 }
-"""What a warning of /readyz means. The codes are kinds of problems (services/monitoring/problems.py)."""
+"""The meaning of each warning of /readyz. The codes are kinds of problems (services/monitoring/problems.py)."""
 
 
 class _Readiness(msgspec.Struct):

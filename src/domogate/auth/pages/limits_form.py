@@ -19,7 +19,7 @@ _DELETED = "–"
 _TIME = "%Y-%m-%dT%H:%M"
 _KINDS = ("floor", "ambient", "module")
 _PLACE_FIELDS = tuple(f"{kind}-" for kind in _KINDS)
-"""How the names of the check boxes begin."""
+"""The beginnings of the names of the check boxes."""
 
 Zone = tzinfo | None
 """The time zone of a home. None means the time zone of this machine."""

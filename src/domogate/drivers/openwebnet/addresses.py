@@ -87,7 +87,7 @@ def parse_meter(where_text: str) -> str | None:
 
 
 def find_key(who: int, where: str) -> str | None:
-    """Return the key of the device that a frame with this WHO and WHERE is about. None if the frame is about many devices."""
+    """Return the key of the device that a frame with this WHO and WHERE is about, or None if it is about many devices."""
     match who:
         case 1 | 2:
             address = parse_where(where)

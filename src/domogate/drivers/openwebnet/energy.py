@@ -41,7 +41,7 @@ class Meter:
         return (DimensionWriting(WHO, self.where_text, _UPDATES, (str(UPDATED_FOR),), _ACTIVE_POWER),)
 
     def receive(self, event: DimensionReading, at: float) -> tuple[str, Reading] | None:
-        """Return the name of the measure and the reading in the frame. None if the frame has no reading."""
+        """Return the name of the measure and the reading in the frame, or None if the frame has no reading."""
         value = to_number(event.values[0])
         if value is None or value == _NO_VALUE:
             return None

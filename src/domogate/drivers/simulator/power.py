@@ -47,7 +47,7 @@ class Load(msgspec.Struct, frozen=True):
         return self.idle * noise
 
     def average_watts(self, random: SeededRandom, begin: float, end: float) -> float:
-        """Return the average power in watts over a span.
+        """Return the average power in watts in a period.
 
         The average is computed from one sample for each minute, but from at most `_SAMPLES` samples.
         """

@@ -36,9 +36,9 @@ class ReadingStore(Protocol):
     async def list_summaries(
         self, module_id: Id, since: float, until: float, resolution: float, limit: int
     ) -> Sequence[ReadingSummary]:
-        """Return one summary for each measure and each span of `resolution` seconds that has readings, oldest first.
+        """Return one summary for each measure and each interval of `resolution` seconds that has readings, oldest first.
 
-        Each span begins at a multiple of `resolution`, counted from the epoch (1970-01-01, UTC).
+        Each interval begins at a multiple of `resolution`, counted from the epoch (1970-01-01, UTC).
         """
         ...
 

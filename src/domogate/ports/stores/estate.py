@@ -32,7 +32,7 @@ class RecordChange(msgspec.Struct, frozen=True):
 
 
 class ImportDifference(msgspec.Struct, frozen=True):
-    """What an import would change. `changes` has the first changes of each kind of record."""
+    """The changes that an import would make. `changes` has the first changes of each kind of record."""
 
     summary: ImportSummary
     changes: tuple[RecordChange, ...]
@@ -67,7 +67,7 @@ class EstateStore(Protocol):
         """Return how many modules of active plants use the simulator although no estate file names a driver for them, and one
         of these modules.
 
-        None if there are no such modules.
+        Return None if there are no such modules.
         """
         ...
 

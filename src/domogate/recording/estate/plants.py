@@ -1,4 +1,4 @@
-"""What the recorded answers show of one plant: its data, people, rooms and modules."""
+"""The content of one plant in the recorded answers: its data, people, rooms and modules."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -13,7 +13,7 @@ _NO_COMMUNICATION = 2
 _USUAL_SET_POINT = 20.0
 """E12 shows no set point in mode boost, but the state of a thermostat needs one."""
 OFFLINE: Record = {"reachable": False, "options": {"simulate": "offline"}}
-"""The keys of a module that the simulator does not let answer."""
+"""The keys of a module that the simulator shows as offline."""
 
 
 def light_state(light: answers.Light) -> Record:

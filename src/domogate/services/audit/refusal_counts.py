@@ -68,8 +68,8 @@ class RefusalCounts:
     def count(self, entry: AuditEntry) -> bool:
         """Count the refusal and return True if its kind already has its own entry in this minute. Otherwise return False.
 
-        The texts of `entry` need not be cleaned before this call: a text that cleaning would change never equals the text of a
-        kind.
+        The texts of `entry` need not be cleaned before this call. A text that is not clean matches no kind, because the
+        texts of all kinds are clean.
         """
         if not self._begun <= entry.at < self._begun + MINUTE:
             return False

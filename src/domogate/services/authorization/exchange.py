@@ -28,8 +28,8 @@ _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, 
 UNKNOWN_TOKENS, _SPAN, _ALL = 100, 60.0, "all clients"
 """Anybody can send values that are not refresh tokens.
 
-After this number of such values in a span of time (in seconds), the gateway reads each token before it begins a write, until
-the span ends. So such values do not delay the writes of other people.
+After this number of such values in a period (in seconds), the gateway reads each token before it begins a write, until
+the period ends. So such values do not delay the writes of other people.
 """
 
 

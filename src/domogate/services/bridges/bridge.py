@@ -106,7 +106,7 @@ class Bridge:
     # the connection
 
     async def run(self) -> None:
-        """Keep the bridge up until this method is cancelled."""
+        """Keep the bridge running until this method is cancelled."""
         self._is_ending = False
         workers = [asyncio.create_task(self._execute_commands(), name="commands of a bridge") for _ in range(WORKERS)]
         try:

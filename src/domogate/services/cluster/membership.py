@@ -152,8 +152,8 @@ class Membership:
     def list_others(self) -> list[Id]:
         """Return the other members that must know a change before the write is answered.
 
-        Members that are cut off are left out: they are not ready, so no client reads from them. After this member has left, it
-        is still no other member: it answers its last orders, and must not wait for itself.
+        Members that are cut off are left out: they are not ready, so no client reads from them. This member itself is
+        always left out, even after it has left the cluster: it answers its last orders, and must not wait for itself.
         """
         return [m.member.id for m in self.members if m.member.id != self.known_as and m.link is not MessageLink.CUT_OFF]
 

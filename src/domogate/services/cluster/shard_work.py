@@ -1,4 +1,4 @@
-"""What a gateway does for the plants of its shards: it drives them, delivers their webhooks, and runs their bridges."""
+"""The work of a gateway for the plants of its shards: it drives them, delivers their webhooks, and runs their bridges."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -15,7 +15,7 @@ class ShardDeliveries(Protocol):
         ...
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Stop sending the changes of these shards, within a short time."""
+        """Stop sending the changes of these shards. Running work may end first, within a short time."""
         ...
 
     def drop_shards(self, shards: Collection[int]) -> None:

@@ -1,4 +1,4 @@
-"""What a gateway knows about its cluster, for operators."""
+"""The facts that a gateway knows about its cluster, for operators."""
 
 import msgspec
 

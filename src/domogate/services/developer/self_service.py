@@ -34,7 +34,7 @@ SCOPES = tuple(scope for scope in KNOWN_SCOPES if scope not in (DEVELOPER_SCOPE,
 
 
 class SelfServiceRules(msgspec.Struct, frozen=True):
-    """What the operator allows: whether people may register applications and keys, and the limits of each key."""
+    """The rules of the operator: whether people may register applications and keys, and the limits of each key."""
 
     enabled: bool
     daily_quota: int

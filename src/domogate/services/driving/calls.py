@@ -302,7 +302,7 @@ _LIMITED: dict[type, Callable[[Any], _Values]] = {
 
 
 def find_breach(report: Report) -> str | None:
-    """Return a text about the first value that is not a number or is outside its limits. None if the report is valid."""
+    """Return a text about the first value that is not a number or is outside its limits, or None if there is no such value."""
     try:
         for what, value, low, high in _values(report):
             if not low <= value <= high:
@@ -318,7 +318,7 @@ def _values(report: Report) -> _Values:
 
 
 def find_picture_breach(picture: Picture) -> str | None:
-    """Return the reason why the picture must not be shown. None means that the picture is valid."""
+    """Return the reason why the picture must not be shown, or None if the picture is valid."""
     first_bytes = _IMAGES.get(picture.media_type)
     if first_bytes is None:
         return f"the type is {picture.media_type!r}; allowed are {', '.join(_IMAGES)}"

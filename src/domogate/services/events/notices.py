@@ -8,7 +8,7 @@ from domogate.services.plants.read_model import PlantView
 def find_notice(change: Change, plant: PlantView) -> Notice | None:
     """Return the notice of a change.
 
-    None if applications do not get this change, or if its module was removed (Decision 0043).
+    Return None if applications do not get this change, or if its module was removed (Decision 0043).
     """
     event = change.event
     if isinstance(event, StateChanged):

@@ -28,7 +28,7 @@ _NOTE_PICTURES_EVERY = 60.0
 
 
 class Outcome(StrEnum):
-    """How a command ended, in words that a resident understands."""
+    """The result of a command, in words that a resident understands."""
 
     CONFIRMED = "confirmed"
     UNANSWERED = "unanswered"

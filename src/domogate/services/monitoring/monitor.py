@@ -50,7 +50,7 @@ def _period(before: Sample, after: Sample) -> Period:
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """What happened in the present minute, in each of the last minutes (oldest first), and in all of them together."""
+    """The activity in the present minute, in each of the last minutes (oldest first), and in all of them together."""
 
     now: Period
     minutes: tuple[Period, ...]

@@ -22,7 +22,7 @@ _PAGE = 5_000
 """The number of rows of an export that are in memory at the same time."""
 _FIRST_SPANS = 1_000
 _MOST_IN_A_SPAN = 1_000_000
-"""The limit of rows for one span. No module sends so many readings in a second."""
+"""The limit of rows for one interval. No module sends so many readings in a second."""
 
 Page = Sequence[tuple[Id, ReadingSummary]]
 _Fetch = Callable[[float, float, int], Awaitable[Sequence[ReadingSummary]]]
@@ -78,7 +78,7 @@ class History:
     def kept_since(self, resolution: float | None) -> float:
         """Return the earliest time for which data is kept.
 
-        Single readings (`resolution` None) and spans under an hour are kept for a shorter time than longer spans.
+        Single readings (`resolution` is None) and summaries of less than an hour are kept for a shorter time.
         """
         kept = self._readings_raw if resolution is None or resolution < _HOUR else self._readings_kept
         return max(0.0, self._clock.now() - kept)
@@ -180,7 +180,7 @@ def _summary_of_one(measure: str, reading: Reading) -> ReadingSummary:
 async def _walk(fetch: _Fetch, since: float, until: float, width: float) -> AsyncIterator[Sequence[ReadingSummary]]:
     """Fetch the data of the period in windows (shorter periods), and yield the data of each window.
 
-    A window has a whole number of spans; `width` is the number of seconds of a span. A window with little data is followed by a
+    A window has a whole number of intervals of `width` seconds. A window with little data is followed by a
     larger window, so years without data take little time.
     """
     at, end, spans = math.floor(since / width), math.floor(until / width) + 1, _FIRST_SPANS
@@ -192,7 +192,7 @@ async def _walk(fetch: _Fetch, since: float, until: float, width: float) -> Asyn
         if len(found) > _PAGE and spans > 1:
             spans = max(1, spans // 4)
             continue
-        if len(found) > _PAGE:  # one span has more rows than a page and cannot be divided
+        if len(found) > _PAGE:  # one interval has more rows than a page and cannot be divided
             found = await fetch(max(since, at * width), last, _MOST_IN_A_SPAN)
         if found:
             yield found

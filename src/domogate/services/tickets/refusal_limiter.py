@@ -11,12 +11,12 @@ from domogate.ports import Clock
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 ALLOWANCE = 100
-"""The number of refusals that an IP address may have in one span. It is high, because many people can share one IP address."""
+"""The number of refusals that an IP address may have in one period. It is high, because many people can share an IP address."""
 SPAN = 10.0
 
 
 class RefusalLimiter:
-    """Counts the refusals of each IP address in the current span of time."""
+    """Counts the refusals of each IP address in the present period."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

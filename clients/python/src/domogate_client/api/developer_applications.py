@@ -45,7 +45,7 @@ class DeveloperApplicationsApi(SyncGroup):
     """The operations of developer: applications."""
 
     def get_self_service(self, *, deadline: float | None = None) -> SelfService:
-        """What the operator allows developers to register for themselves."""
+        """The rules of the operator for self-service."""
         return self._send(_GET_SELF_SERVICE, (), deadline=deadline)
 
     def list_applications(self, *, deadline: float | None = None) -> RegistrationList:
@@ -73,7 +73,7 @@ class AsyncDeveloperApplicationsApi(AsyncGroup):
     """The operations of developer: applications."""
 
     async def get_self_service(self, *, deadline: float | None = None) -> SelfService:
-        """What the operator allows developers to register for themselves."""
+        """The rules of the operator for self-service."""
         return await self._send(_GET_SELF_SERVICE, (), deadline=deadline)
 
     async def list_applications(self, *, deadline: float | None = None) -> RegistrationList:

@@ -28,7 +28,7 @@ class HomeReadingsApi(SyncGroup):
         timezone: str | None = None,
         deadline: float | None = None,
     ) -> PeriodReadingList:
-        """What a module measured: one summary for each hour, day or month; the oldest is first."""
+        """The measured values of a module: one summary for each hour, day or month; the oldest is first."""
         return self._send(
             _LIST_MODULE_READINGS,
             (home_id, module_id),
@@ -58,7 +58,7 @@ class AsyncHomeReadingsApi(AsyncGroup):
         timezone: str | None = None,
         deadline: float | None = None,
     ) -> PeriodReadingList:
-        """What a module measured: one summary for each hour, day or month; the oldest is first."""
+        """The measured values of a module: one summary for each hour, day or month; the oldest is first."""
         return await self._send(
             _LIST_MODULE_READINGS,
             (home_id, module_id),

@@ -13,7 +13,7 @@ class ManagementOverviewApi(SyncGroup):
     """The operations of management: overview."""
 
     def get_overview(self, *, deadline: float | None = None) -> Overview:
-        """Whether all is well: problems, counts, and the last hour by minute."""
+        """The state of the gateway: problems, counts, and the last hour by minute."""
         return self._send(_GET_OVERVIEW, (), deadline=deadline)
 
 
@@ -21,5 +21,5 @@ class AsyncManagementOverviewApi(AsyncGroup):
     """The operations of management: overview."""
 
     async def get_overview(self, *, deadline: float | None = None) -> Overview:
-        """Whether all is well: problems, counts, and the last hour by minute."""
+        """The state of the gateway: problems, counts, and the last hour by minute."""
         return await self._send(_GET_OVERVIEW, (), deadline=deadline)

@@ -6,7 +6,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 
 class SelfService(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the operator allows. `enabled`: whether people may register applications and keys for themselves."""
+    """The rules of the operator for self-service. `enabled`: whether people may register applications and keys for
+    themselves."""
 
     enabled: bool
     scopes: list[str]

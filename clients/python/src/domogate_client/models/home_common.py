@@ -10,7 +10,7 @@ from domogate_client.models.shared import DeviceKind as DeviceKind
 from domogate_client.models.states import State as State
 
 Outcome = Literal["confirmed", "refused", "unanswered", "unknown", "unreachable"]
-"""How a command ended, in words that a resident understands."""
+"""The result of a command, in words that a resident understands."""
 
 
 class Module(Struct, frozen=True, kw_only=True, rename="camel"):

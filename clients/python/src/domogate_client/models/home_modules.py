@@ -10,7 +10,7 @@ from domogate_client.models.home_common import Outcome as Outcome
 
 
 class CommandResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a command ended."""
+    """The result of a command."""
 
     order_id: str
     command: Command

@@ -30,7 +30,7 @@ class EstateDocument(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class EstateDifference(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an import would change: numbers by kind of record, and the first changes of each kind."""
+    """The changes that an import would make: numbers by kind of record, and the first changes of each kind."""
 
     added: dict[str, int]
     updated: dict[str, int]

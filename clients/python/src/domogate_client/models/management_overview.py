@@ -9,7 +9,7 @@ from domogate_client.models.management_common import Driver as Driver
 
 
 class Overview(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The state of the gateway that answers. `problems` is empty if all is well."""
+    """The state of the gateway that answers. `problems` is empty if there is no problem."""
 
     at: str
     version: str
@@ -102,7 +102,7 @@ class Requests(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Activity(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What happened in a period, and some counts at its end. The period begins at `since` and ends at `until`."""
+    """The activity in a period, and some counts at its end. The period begins at `since` and ends at `until`."""
 
     requests: dict[str, Requests]
     events: int
