@@ -5,10 +5,10 @@ from domogate.services.rights.access import Access
 
 
 async def find_joined_at(store: FeedStore, access: Access) -> float:
-    """Return the time when the person joined the home, or when the period of a guest began, whichever is later.
+    """Return the later of two times: the person joined the home, and the period of the guest began.
 
     The store keeps the cursor of the newest change at the time of joining, not the time. So this function uses the time of the
-    first change after this cursor that the store still has. This time is never before the joining.
+    first change after this cursor that the store still has. This time is never before the time of joining.
     """
     if access.joined == 0:
         return access.begun
