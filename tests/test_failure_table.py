@@ -99,6 +99,13 @@ OF_ONE_GATEWAY: dict[str, tuple[str, ...]] = {
     "the process is killed, or the power fails": (
         "crash/test_kill.py::test_no_acknowledged_command_is_lost_and_the_database_is_intact",
     ),
+    "a renewed certificate cannot be used": (
+        "edge/test_certificates.py::test_a_file_that_is_no_certificate",
+        "edge/test_certificates.py::test_a_key_of_another_certificate",
+        "edge/test_certificates.py::test_a_key_with_a_passphrase_is_refused_and_nobody_is_asked",
+        "edge/test_certificates.py::test_a_file_that_is_gone",
+        "edge/test_certificates.py::test_good_files_after_broken_ones_are_used",
+    ),
     "a second gateway is started on the same data": (
         "cli/test_second_gateway.py::test_a_second_gateway_is_refused_until_the_first_has_ended",
     ),

@@ -6,7 +6,7 @@ from pathlib import Path
 from docsite.reference.markdown import escape, write_table
 from domogate.app.cluster_metrics import register_cluster_metrics
 from domogate.app.gateway import Gateway
-from domogate.app.server_metrics import register_certificate_end, register_server_metrics
+from domogate.app.server_metrics import register_certificate, register_server_metrics
 from domogate.edge.loop_lag import LoopLag
 from domogate.edge.metrics import Metrics
 from domogate.edge.server import Connections
@@ -19,7 +19,7 @@ def register_all() -> Metrics:
         metrics = Gateway(Settings(data=Path(folder), backup_every=86_400.0)).metrics
     register_cluster_metrics(metrics, lambda: None)
     register_server_metrics(metrics, Connections(1, 1, ()), LoopLag())
-    register_certificate_end(metrics, 0.0)
+    register_certificate(metrics, lambda: 0.0)
     return metrics
 
 

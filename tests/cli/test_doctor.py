@@ -165,6 +165,13 @@ class TestCertificate:
         flags = ("--tls-certificate", str(tls.certificate), "--tls-key", str(tls.key), "--public-url", f"https://{host}")
         assert doctor(small, *flags).outcome("certificate") == outcome
 
+    def test_a_key_of_another_certificate(self, small: CommandLine, tmp_path: Path) -> None:
+        (folder := tmp_path / "other").mkdir()
+        tls, other = make_self_signed(tmp_path, ends=90), make_self_signed(folder, ends=90)
+        found = doctor(small, "--tls-certificate", str(tls.certificate), "--tls-key", str(other.key))
+        assert (found.outcome("certificate"), found.code) == ("problem", 1)
+        assert "are not a certificate and its key" in found.says("certificate")
+
 
 class TestDatabase:
     def test_a_damaged_file(self, small: CommandLine) -> None:
@@ -277,6 +284,17 @@ class TestConnections:
             flags = ("--tls-certificate", str(tls.certificate), "--tls-key", str(tls.key))
             found = doctor(small, "--port", str(port), *flags)
         assert (found.outcome("gateway"), found.outcome("certificate")) == ("ok", "problem")
+
+    def test_a_gateway_that_still_uses_an_old_certificate(self, small: CommandLine, tmp_path: Path) -> None:
+        old, new = tmp_path / "old", tmp_path / "new"
+        for folder in (old, new):
+            folder.mkdir()
+        tls = make_self_signed(new, ends=90)
+        with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", make_self_signed(old)) as port:
+            flags = ("--tls-certificate", str(tls.certificate), "--tls-key", str(tls.key))
+            found = doctor(small, "--port", str(port), *flags)
+        assert (found.outcome("certificate"), found.code) == ("warning", 0)
+        assert "still uses another certificate" in found.says("certificate")
 
     def test_a_gateway_that_is_not_ready(self, small: CommandLine) -> None:
         with listening(b'HTTP/1.1 503 Busy\r\nContent-Length: 19\r\n\r\n{"ready": "not yet"}') as port:

@@ -1,9 +1,9 @@
 """The metrics of the HTTP server and of its process."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from domogate.edge.certificates import Tls
 from domogate.edge.loop_lag import LoopLag
 from domogate.edge.metrics import Metrics
 from domogate.edge.server import Connections
@@ -11,12 +11,12 @@ from domogate.settings import Settings
 
 
 @contextmanager
-def measure_server(settings: Settings, metrics: Metrics, connections: Connections) -> Iterator[None]:
+def measure_server(settings: Settings, metrics: Metrics, connections: Connections, tls: Tls | None) -> Iterator[None]:
     """Register the metrics. If a port for metrics is set, also measure the event loop until the `with` block ends."""
     lag = LoopLag()
     register_server_metrics(metrics, connections, lag)
-    if settings.tls_certificate is not None:
-        register_certificate(metrics, settings.tls_certificate)
+    if tls is not None:
+        register_certificate(metrics, lambda: tls.end)
     if settings.metrics_port is not None:
         lag.start()
     try:
@@ -43,21 +43,10 @@ def register_server_metrics(metrics: Metrics, connections: Connections, lag: Loo
     )
 
 
-def register_certificate(metrics: Metrics, path: Path) -> None:
-    """Register the end of the certificate. The gateway reads the certificate only at its start."""
-    from cryptography import x509  # only gateways with TLS need it here
-
-    try:
-        end = x509.load_pem_x509_certificates(path.read_bytes())[0].not_valid_after_utc.timestamp()
-    except (OSError, ValueError):
-        return  # The server refuses this certificate with its own message.
-    register_certificate_end(metrics, end)
-
-
-def register_certificate_end(metrics: Metrics, end: float) -> None:
+def register_certificate(metrics: Metrics, read_end: Callable[[], float]) -> None:
     metrics.gauge(
         "domogate_tls_certificate_end_timestamp_seconds",
         "seconds",
-        "End of the certificate in tls_certificate, as seconds since 1970. Only with TLS.",
-        lambda: end,
+        "End of the certificate that new connections get, as seconds since 1970. Only with TLS.",
+        read_end,
     )

@@ -52,7 +52,8 @@ async def serve(
         gateway = Gateway(msgspec.structs.replace(settings, port=listening.port, drivers=drivers), demo, number)
         if process is not None:
             process.watch_supervisor(gateway.must_stop)
-        with measure_server(settings, gateway.metrics, connections), only_gateway(settings):
+        tls = _tls(settings)
+        with measure_server(settings, gateway.metrics, connections, tls), only_gateway(settings):
             try:
                 application = await gateway.start(named_drivers=named_drivers)
             except OtherCluster:  # All parts except the cluster have started.
@@ -73,6 +74,7 @@ async def serve(
                     application,
                     listening,
                     connections,
+                    tls,
                     direct=application,
                     metrics=gateway.metrics.app,
                     on_ready=tell,
@@ -115,6 +117,7 @@ async def serve_for_tests(
                 gateway,
                 listening,
                 connections,
+                _tls(settings),
                 on_ready=lambda _: on_ready(),
                 on_drain=gateway.drain,
                 stop=gateway.must_stop,
@@ -141,6 +144,7 @@ async def _run(
     application: ASGIApp,
     listening: server.Listening,
     connections: server.Connections,
+    tls: server.Tls | None,
     **options: Any,
 ) -> None:
     """Run the server with the settings. `options` are other arguments of `server.run`."""
@@ -155,7 +159,7 @@ async def _run(
         ),
         connections=connections,
         drain=settings.drain,
-        tls=_tls(settings),
+        tls=tls,
         trusted_proxies=settings.trusted_proxies,
         only_https=settings.only_https,
         **options,

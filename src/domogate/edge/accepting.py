@@ -6,9 +6,9 @@ The server of the event loop would accept any number of connections, and would c
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import Callable
 
+from domogate.edge.certificates import Tls
 from domogate.edge.connections import Connections, Place
 from domogate.edge.listening import ManagedSocket, hold_new_connections
 
@@ -38,7 +38,7 @@ class Acceptor:
         listener: socket.socket,
         new_protocol: Callable[[Place], asyncio.Protocol],
         connections: Connections,
-        tls: ssl.SSLContext | None,
+        tls: Tls | None,
         handshake_deadline: float,
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -112,11 +112,12 @@ class Acceptor:
 
     async def _open(self, connection: socket.socket, place: Place) -> None:
         opened = False
+        context = None if self._tls is None else self._tls.context
         # An error of the system means that the client left, or that its TLS handshake failed or took too long.
         with contextlib.suppress(OSError):
             try:
                 await self._loop.connect_accepted_socket(
-                    lambda: self._new_protocol(place), connection, ssl=self._tls, ssl_handshake_timeout=self._handshake_deadline
+                    lambda: self._new_protocol(place), connection, ssl=context, ssl_handshake_timeout=self._handshake_deadline
                 )
                 opened = True
             finally:

@@ -7,18 +7,16 @@ import logging
 import math
 import signal
 import socket
-import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, cast
 
-import msgspec
 import uvicorn
 
 from domogate.common.log import get_logger
 from domogate.common.tasks import wait_for_event
 from domogate.edge.accepting import Acceptor
+from domogate.edge.certificates import Tls
 from domogate.edge.connections import Connections, Place
 from domogate.edge.direct import DirectApp, DirectRequests
 from domogate.edge.guards import Guards, Limits
@@ -62,13 +60,6 @@ def _is_not_cancelled(record: logging.LogRecord) -> bool:
 logging.getLogger("uvicorn.error").addFilter(_is_not_cancelled)
 
 
-class Tls(msgspec.Struct, frozen=True):
-    """Paths of PEM files: the certificate with its chain, and its private key."""
-
-    certificate: Path
-    key: Path
-
-
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     """Return the `loop_factory` for asyncio.Runner: uvloop if it is installed."""
     try:
@@ -100,23 +91,24 @@ async def run(
 
     For the first `notice` seconds of the drain, connections are still accepted (Decision 0104). After `drain` seconds, or at a
     second signal, all connections are aborted. `on_ready` is called when requests are accepted.
-    With `only_https`, every answer tells browsers to use only HTTPS (RFC 6797). Raises CannotListen before requests are
-    accepted. `direct` is usually the same object as `app`: it answers direct requests.
+    With `only_https`, every answer tells browsers to use only HTTPS (RFC 6797). The files of `tls` are read here, and
+    again when they change. Raises CannotListen before requests are accepted. `direct` is usually the same object as `app`: it
+    answers direct requests.
     """
     limits = limits or Limits()
     config = uvicorn.Config(
         app,
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
-        ssl_certfile=tls.certificate if tls else None,
-        ssl_keyfile=tls.key if tls else None,
         headers=[_HSTS] if only_https else [],
         **_COMMON,
     )
-    _load(config)
+    if tls is not None:
+        tls.load()
+    config.load()
     ready = None if on_ready is None else functools.partial(on_ready, listening)
     shared = Shared(Guards(limits, on_refused, connections), DirectRequests(direct, trusted_proxies))
-    server = DrainingServer(config, shared, drain, notice, on_ready=ready, on_drain=on_drain)
+    server = DrainingServer(config, shared, drain, notice, tls, on_ready=ready, on_drain=on_drain)
     metrics_server: DrainingServer | None = None
     if metrics is not None and listening.metrics_sockets:
         few = Connections(_METRICS_CONNECTIONS, _METRICS_CONNECTIONS)
@@ -137,6 +129,7 @@ class DrainingServer(uvicorn.Server):
         shared: Shared,
         drain: float,
         notice: float,
+        tls: Tls | None = None,
         on_ready: Callable[[], Awaitable[None]] | None = None,
         on_drain: Callable[[], None] | None = None,
     ) -> None:
@@ -144,6 +137,7 @@ class DrainingServer(uvicorn.Server):
         self.guards = shared.guards
         self._shared = shared
         self._drain, self._notice = drain, notice
+        self._tls = tls
         self._aborted = asyncio.Event()
         self._acceptors: list[Acceptor] = []
         self._on_ready = on_ready
@@ -171,11 +165,14 @@ class DrainingServer(uvicorn.Server):
             connection.begin_drain()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        sweeper = asyncio.create_task(self._sweep())
+        helpers = [asyncio.create_task(self._sweep())]
+        if self._tls is not None:
+            helpers.append(asyncio.create_task(self._tls.watch()))
         try:
             await super().serve(sockets)
         finally:
-            sweeper.cancel()
+            for helper in helpers:
+                helper.cancel()
             self.guards.connections.log_refused(math.inf)
             # Connections are left here only if the caller was cancelled.
             self._abort_all()
@@ -184,8 +181,7 @@ class DrainingServer(uvicorn.Server):
         """Does the same as uvicorn's method, with our own acceptor instead of the acceptor of the event loop."""
         deadline = self.guards.limits.header_deadline
         self._acceptors = [
-            Acceptor(listener, self._open_protocol, self.guards.connections, self.config.ssl, deadline)
-            for listener in sockets or ()
+            Acceptor(listener, self._open_protocol, self.guards.connections, self._tls, deadline) for listener in sockets or ()
         ]
         self.started = True
 
@@ -301,17 +297,3 @@ def _stopped_by_signals(server: DrainingServer) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _load(config: uvicorn.Config) -> None:
-    try:
-        config.load()
-    except ssl.SSLError as error:
-        raise CannotListen(
-            f"tls_certificate, tls_key: {config.ssl_certfile} and {config.ssl_keyfile} are not a certificate and its key"
-            f" in PEM ({error.reason or error})."
-        ) from error
-    except OSError as error:
-        raise CannotListen(
-            f"tls_certificate, tls_key: {config.ssl_certfile} or {config.ssl_keyfile} cannot be read: {error.strerror}."
-        ) from error

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 
+from domogate.app.doctor.certificate import check_served_certificate
 from domogate.app.doctor.database import DatabaseChecks
 from domogate.app.doctor.findings import Finding, ok, problem, warning
 from domogate.app.doctor.machine import check_machine
@@ -24,6 +25,9 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     is_other = gateway.id is not None and database.gateways is not None and gateway.id not in database.gateways
     yield report_other_gateway(settings, gateway) if is_other else gateway.finding
     gateway_runs = gateway.runs_at is not None and not is_other
+    if gateway_runs and gateway.certificate is not None:
+        for found in check_served_certificate(settings, gateway.certificate):
+            yield found
     async for found in check_network(settings, database.brokers, gateway_runs=gateway_runs):
         yield found
 

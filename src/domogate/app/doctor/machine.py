@@ -4,27 +4,19 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from domogate.app.doctor.backups import check_backups
+from domogate.app.doctor.certificate import check_certificate
 from domogate.app.doctor.findings import Finding, in_another_folder, ok, problem, warning
 from domogate.app.parts import find_database_file
 from domogate.common.owners import describe_denied
 from domogate.edge.files import count_allowed_connections
 from domogate.settings import Settings
 
-if TYPE_CHECKING:
-    from cryptography import x509
-
 MB = 1_000_000
 LITTLE_SPACE, NO_SPACE = 1_000 * MB, 100 * MB
 """In bytes. With less free space than `LITTLE_SPACE` there is a warning, with less than `NO_SPACE` there is a problem."""
-RENEW_WITHIN = timedelta(days=21)
-"""A certificate that ends within this time must be renewed soon."""
 
 
 def check_machine(settings: Settings, *, gateway_at: str | None) -> Iterator[Finding]:
@@ -90,47 +82,3 @@ def check_open_files(connections: int) -> Finding:
         f"this process may have {max(0, allowed):,} connections, and the setting connections_most is {connections:,}.",
         "Raise the hard limit of open files (ulimit -n, LimitNOFILE= of systemd), or lower connections_most and streams_most.",
     )
-
-
-def check_certificate(settings: Settings, path: Path) -> Iterator[Finding]:
-    """Check when the certificate ends, and whether it is for the host name in `public_url`."""
-    from cryptography import x509  # only gateways with TLS need it here
-
-    try:
-        certificate = x509.load_pem_x509_certificates(path.read_bytes())[0]
-    except (OSError, ValueError) as error:
-        yield problem("certificate", f"{path} cannot be read: {error}.", "Name a PEM file with tls_certificate.")
-        return
-    now, end = datetime.now(UTC), certificate.not_valid_after_utc
-    renew = f"Renew it, write the new files to {path} and {settings.tls_key}, and restart the gateway."
-    if now >= end:
-        yield problem("certificate", f"{path} ended on {end:%Y-%m-%d}. No client accepts it.", renew)
-    elif now < certificate.not_valid_before_utc:
-        begin = certificate.not_valid_before_utc
-        yield problem("certificate", f"{path} is valid from {begin:%Y-%m-%d}.", "Check the clock of this machine.")
-    elif end - now < RENEW_WITHIN:
-        yield warning("certificate", f"{path} ends on {end:%Y-%m-%d}, in {(end - now).days} days.", renew)
-    else:
-        yield ok("certificate", f"{path} is valid until {end:%Y-%m-%d}.")
-    host = urlsplit(settings.base_url).hostname or ""
-    if not _names_host(certificate, host):
-        yield problem(
-            "certificate",
-            f"{path} is not for {host}, the host of the public URL.",
-            "Use a certificate with this name, or set public_url to a name of the certificate.",
-        )
-
-
-def _names_host(certificate: "x509.Certificate", host: str) -> bool:
-    from cryptography import x509
-
-    try:
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
-        return False
-    try:
-        return ip_address(host) in names.get_values_for_type(x509.IPAddress)
-    except ValueError:  # a name, not an address
-        pass
-    found = [name.lower() for name in names.get_values_for_type(x509.DNSName)]
-    return host in found or f"*.{host.partition('.')[2]}" in found

@@ -43,6 +43,8 @@ class GatewayCheck(NamedTuple):
     """The address, if a gateway answers there."""
     id: str | None = None
     """The id of this gateway in its database. None if the gateway did not name it, as older versions do."""
+    certificate: bytes | None = None
+    """The certificate (DER) with which this gateway answered."""
 
 
 async def check_network(settings: Settings, stored: Iterable[MqttBroker], *, gateway_runs: bool) -> AsyncIterator[Finding]:
@@ -64,7 +66,7 @@ def check_gateway(settings: Settings) -> GatewayCheck:
     host = _find_local_address(settings.host)
     where = f"{host}:{settings.port}"
     try:
-        status, body, identity = _get(_connect(host, settings), "/readyz")
+        status, body, identity, certificate = _get(_connect(host, settings), "/readyz")
     except ConnectionRefusedError:
         return GatewayCheck(note("gateway", f"nothing listens on {where}: the gateway does not run here."))
     except (OSError, http.client.HTTPException) as error:
@@ -78,12 +80,12 @@ def check_gateway(settings: Settings) -> GatewayCheck:
     runs_at = where if status in (http.client.OK, http.client.SERVICE_UNAVAILABLE) else None
     warnings = _read_warnings(body)
     if status == http.client.OK and not warnings:
-        return GatewayCheck(ok("gateway", f"it runs on {where} and is ready."), runs_at, identity)
+        return GatewayCheck(ok("gateway", f"it runs on {where} and is ready."), runs_at, identity, certificate)
     says = f"it runs on {where} and answers /readyz with {status}: {body[:500]}"
     if warnings:
         says = f"it runs on {where} and is ready, but: {'; '.join(_WARNINGS.get(code, code) for code in warnings)}."
     advice = "The log of the gateway and the overview of the console say more."
-    return GatewayCheck(warning("gateway", says, advice), runs_at, identity)
+    return GatewayCheck(warning("gateway", says, advice), runs_at, identity, certificate)
 
 
 def report_other_gateway(settings: Settings, check: GatewayCheck) -> Finding:
@@ -111,7 +113,7 @@ def check_metrics(host: str, port: int, gateway_runs: bool) -> Finding:
     where = f"{host}:{port}"
     find = "Find the program that uses this port (ss -ltnp), or change metrics_port or metrics_host."
     try:
-        _, body, _ = _get(http.client.HTTPConnection(host, port, timeout=SECONDS), "/metrics")
+        _, body, _, _ = _get(http.client.HTTPConnection(host, port, timeout=SECONDS), "/metrics")
     except ConnectionRefusedError:
         if gateway_runs:
             says = f"the gateway runs, but nothing listens on {where}."
@@ -126,13 +128,14 @@ def check_metrics(host: str, port: int, gateway_runs: bool) -> Finding:
     return ok("metrics", f"the gateway serves /metrics on {where}.")
 
 
-def _get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str, str | None]:
-    """Return the status, the first bytes of the answer as text, and the id of the gateway."""
+def _get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str, str | None, bytes | None]:
+    """Return the status, the first bytes of the answer as text, the id of the gateway, and its certificate."""
     try:
         connection.request("GET", path)
+        certificate = connection.sock.getpeercert(binary_form=True) if isinstance(connection.sock, ssl.SSLSocket) else None
         answer = connection.getresponse()
         text = answer.read(_LONGEST_ANSWER).decode("utf-8", "replace").strip()
-        return answer.status, text, answer.getheader(GATEWAY_ID.decode())
+        return answer.status, text, answer.getheader(GATEWAY_ID.decode()), certificate
     finally:
         connection.close()
 
