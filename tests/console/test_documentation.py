@@ -14,7 +14,12 @@ from domogate.console.documentation import DocumentationApp, load_site
 from domogate.console.shell import Identity, make_documentation_not_built
 from support.log_lines import capture_logs
 
-PAGES = {"index.html": "<h1>Start</h1>", "404.html": "<h1>No such page</h1>", "guides/mqtt.html": "<h1>MQTT</h1>"}
+PAGES = {
+    "index.html": "<h1>Start</h1>",
+    "404.html": "<h1>No such page</h1>",
+    "guides/mqtt.html": "<h1>MQTT</h1>",
+    "guides/it/index.html": "<h1>Guide</h1>",
+}
 NOT_BUILT = make_documentation_not_built(Identity(name="Hotel <Aurora>", version="1.2", base_url="https://home.example"))
 
 
@@ -59,6 +64,20 @@ class TestPages:
     async def test_without_a_slash_the_browser_is_sent_to_the_start_page(self, web: httpx.AsyncClient) -> None:
         answer = await web.get("/docs")
         assert (answer.status_code, answer.headers["location"]) == (308, "/docs/")
+
+    @pytest.mark.parametrize(
+        ("path", "page"),
+        [
+            *(("/docs/guides/mqtt", "guides/mqtt.html"), ("/docs/guides/mqtt/", "guides/mqtt.html")),
+            *(("/docs/guides/mqtt.md", "guides/mqtt.html"), ("/docs/index", "index.html")),
+            *(("/docs/guides/it", "guides/it/index.html"), ("/docs/guides/it/", "guides/it/index.html")),
+        ],
+    )
+    async def test_without_the_ending_the_browser_is_sent_to_the_page(
+        self, web: httpx.AsyncClient, path: str, page: str
+    ) -> None:
+        answer = await web.get(path)
+        assert (answer.status_code, answer.headers["location"]) == (307, f"/docs/{page}")
 
     async def test_an_unchanged_page_is_not_sent_again(self, web: httpx.AsyncClient) -> None:
         first = await web.get("/docs/")

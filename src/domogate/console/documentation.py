@@ -38,6 +38,11 @@ class Site:
     def has(self, path: str) -> bool:
         return path in self._manifest.files
 
+    def find_page(self, path: str) -> str | None:
+        """Return the page that a person means who leaves out `.html`, or writes the name of the source file."""
+        name = path.removesuffix("/").removesuffix(".md")
+        return next((page for page in (f"{name}.html", f"{name}/index.html") if self.has(page)), None)
+
     def read(self, path: str) -> File:
         """Return a file of the manifest. Raises OSError if the file is missing."""
         if path not in self._read:
@@ -89,4 +94,6 @@ class DocumentationApp:
         headers = {"cache-control": CHECKED, **site.page_headers}
         if site.has(path):
             return answer_file(request, site.read(path), headers)
+        if (page := site.find_page(path)) is not None:
+            return RedirectResponse(f"{PREFIX}/{page}", 307, {"cache-control": CHECKED})
         return answer_file(request, site.read(NOT_FOUND_PAGE), headers, 404)
