@@ -1,4 +1,7 @@
-"""`./dev reference`: write the generated pages and tables again. With `--check`, only say which pages differ."""
+"""`./dev reference`: write the generated pages and tables again. With `--check`, only say which pages differ.
+
+It also writes the SQL file with the tables of a new SQLite database.
+"""
 
 import argparse
 import sys
@@ -13,13 +16,15 @@ from docsite.reference.helm import write_values_page
 from docsite.reference.metrics import write_metrics
 from docsite.reference.parts import Writer, write_parts
 from docsite.reference.settings import list_setting_tables
+from domogate.stores.migrate import SQLITE_TABLES, print_sqlite_tables
 
 PAGES: dict[Path, Callable[[], str]] = {
     Path("docs/api.md"): write_api_page,
     Path("docs/cli-reference.md"): write_cli_page,
     Path("docs/helm-values.md"): write_values_page,
+    SQLITE_TABLES.relative_to(ROOT): print_sqlite_tables,
 }
-"""The pages that are wholly made from the code."""
+"""The pages and other files that are wholly made from the code."""
 TABLES: dict[Path, Mapping[str, Writer]] = {
     Path("docs/settings.md"): list_setting_tables(),
     Path("docs/metrics.md"): {"metrics": write_metrics},

@@ -25,8 +25,8 @@ def test_the_pages_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def copy_pages(target: Path) -> None:
-    (target / "docs").mkdir()
     for path in (*PAGES, *TABLES):
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, target / path)
 
 

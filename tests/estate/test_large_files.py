@@ -14,8 +14,17 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 from domogate.domain.estate import Estate, EstatePlant
-from domogate.estate import EstateMistakes, PlantSpool, demo_text, print_estate, read_estate, reading, scan_estate, schema_text
-from domogate.estate.nodes import compose
+from domogate.estate import (
+    EstateMistakes,
+    PlantSpool,
+    composing,
+    demo_text,
+    print_estate,
+    read_estate,
+    scan_estate,
+    schema_text,
+)
+from domogate.estate.composing import compose
 from domogate.estate.quick_read import NotQuick, to_raw
 from domogate.estate.schema import guide, quick_reader
 from support.estate_documents import draw_place
@@ -94,7 +103,7 @@ class TestReadingPlantByPlant:
         """The parser needs several times as long."""
         estate = read_estate(demo_text(), "demo").estate
         text = print_estate(estate)
-        monkeypatch.delattr(reading, "compose")
+        monkeypatch.delattr(composing, "compose")
         assert len(read_estate(text, "export").estate.plants) == len(estate.plants)
 
     def test_users_may_be_written_after_the_plants(self) -> None:

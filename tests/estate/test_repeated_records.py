@@ -10,7 +10,8 @@ from hypothesis import given, settings
 
 from domogate.domain.estate import EstatePlant
 from domogate.estate import EstateMistakes, read_estate
-from domogate.estate.nodes import PLANTS, compose
+from domogate.estate.composing import compose
+from domogate.estate.nodes import PLANTS
 from domogate.estate.quick_read import to_raw
 from domogate.estate.quick_scan import QuickScan
 from domogate.estate.repeated import MOST_RESTS, RepeatedRecord

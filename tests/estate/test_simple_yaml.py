@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.estate import EstateMistakes, demo_text, read_estate
-from domogate.estate.nodes import PLANTS, compose
+from domogate.estate.composing import compose
+from domogate.estate.nodes import PLANTS
 from domogate.estate.quick_read import to_raw
 from domogate.estate.quick_scan import QuickScan
 from domogate.estate.simple_yaml import NotSimple, read_parts

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from domogate.domain.estate import EstatePlant
 from domogate.estate import EstateMistakes, demo_text, read_estate
-from domogate.estate.nodes import MAX_DEPTH, compose
+from domogate.estate.composing import compose
+from domogate.estate.nodes import MAX_DEPTH
 from domogate.estate.schema import guide
 from support.estate_documents import draw_place
 from support.examples import examples

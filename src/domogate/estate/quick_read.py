@@ -218,15 +218,14 @@ class QuickReader:
         for part in parts:
             for key, inner in part.get("properties", {}).items():
                 by_key.setdefault(key, []).append(inner)
-        readers = {key: self._reader_or_any(inner) for key, inner in by_key.items()}
         required = tuple({key for part in parts for key in part.get("required", ())})
         least = max((part.get("minProperties", 0) for part in parts), default=0)
         closed = [frozenset(part["properties"]) for part in parts if part.get("additionalProperties") is False]
         closed += [frozenset(part["propertyNames"]["enum"]) for part in parts if "propertyNames" in part]
         if closed:
             allowed = frozenset.intersection(*closed)
-            readers = {key: read for key, read in readers.items() if key in allowed}
-        read_other = _refuse if closed else _read_free
+            by_key = {key: inner for key, inner in by_key.items() if key in allowed}
+        readers = _Readers(self._reader_or_any, by_key, _refuse if closed else _read_free)
 
         def read(raw: dict[str, Raw]) -> dict[str, Any]:
             if len(raw) < least:
@@ -236,21 +235,20 @@ class QuickReader:
                     raise NotQuick
             if type(raw) is RepeatedRecord:
                 return read_repeated(raw)
-            return {key: readers.get(key, read_other)(value) for key, value in raw.items()}
+            return {key: readers[key](value) for key, value in raw.items()}
 
         # The entries of a record are checked independently of each other. So the entries after HEAD are checked only once.
         rests: dict[str, dict[str, Any]] = {}
-        read_head = [(key, readers.get(key, read_other)) for key in HEAD]
 
         def read_repeated(raw: RepeatedRecord) -> dict[str, Any]:
             rest = rests.get(raw.rest)
             if rest is None:
-                rest = {key: readers.get(key, read_other)(value) for key, value in raw.items() if key not in HEAD}
+                rest = {key: readers[key](value) for key, value in raw.items() if key not in HEAD}
                 if len(rests) < MOST_RESTS:
                     rests[raw.rest] = rest
             record = RepeatedRecord(raw.rest, rest)
-            for key, read_one in read_head:
-                record[key] = read_one(raw[key])
+            for key in HEAD:
+                record[key] = readers[key](raw[key])
             return record
 
         return read
@@ -259,6 +257,25 @@ class QuickReader:
         """Return a function that converts a value and checks it against all these schemas. A schema `true` allows anything."""
         rules = [schema for schema in schemas if not isinstance(schema, bool)]
         return self._reader(rules) if rules else _read_free
+
+
+class _Readers(dict[str, Read]):
+    """The readers of the values of a mapping, by key. A reader is compiled when a file first has its key."""
+
+    def __init__(
+        self, compile_reader: Callable[[Sequence[Schema]], Read], by_key: dict[str, list[Schema]], other: Read
+    ) -> None:
+        super().__init__()
+        self._compile = compile_reader
+        self._by_key = by_key
+        self._other = other
+
+    def __missing__(self, key: str) -> Read:
+        schemas = self._by_key.get(key)
+        if schemas is None:
+            return self._other
+        read = self[key] = self._compile(schemas)
+        return read
 
 
 def _refuse(_: Raw) -> NoReturn:

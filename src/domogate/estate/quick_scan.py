@@ -1,19 +1,20 @@
-"""Reads a correct file of simple YAML quickly, in memory that does not grow with the file.
+"""Reads a correct file of simple YAML or JSON quickly, in memory that does not grow with the file.
 
 The quick scan does not explain mistakes. If it does not accept the file, the YAML parser must read the file from its beginning.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 from domogate.common.disk_ids import DiskIds
 from domogate.domain.estate import EstatePlant
 from domogate.estate.building import EstateBuilder, EstateFile
 from domogate.estate.checks import Drivers, PlantChecks, check_document, check_users
+from domogate.estate.json_text import MOST_TEXT, read_json_parts
 from domogate.estate.nodes import PLANTS
 from domogate.estate.quick_read import NotQuick
 from domogate.estate.schema import quick_reader
-from domogate.estate.simple_yaml import NotSimple, read_parts
+from domogate.estate.simple_yaml import BLOCK, NotSimple, Raw, read_parts
 
 
 class QuickScan:
@@ -26,7 +27,8 @@ class QuickScan:
         self.passed_on = 0
 
     def run(self, text: TextIO) -> EstateFile | None:
-        """Return the content of the file without its plants. Return None if the file may have a mistake or is not simple YAML.
+        """Return the content of the file without its plants. Return None if the file may have a mistake, or is neither
+        simple YAML nor JSON.
 
         Raises UnicodeDecodeError if the file is not UTF-8.
         """
@@ -41,7 +43,7 @@ class QuickScan:
         document: dict[str, Any] = {}
         checks: PlantChecks | None = None
         builder: EstateBuilder | None = None
-        for key, raw in read_parts(text):
+        for key, raw in _read_parts(text):
             if key != PLANTS:
                 document |= read({key: raw})
                 continue
@@ -62,3 +64,10 @@ class QuickScan:
         internal_ids.add(record.internal_id for record in plant.every_record())
         self._take(plant)
         self.passed_on += 1
+
+
+def _read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
+    begin = text.read(BLOCK)
+    if begin.startswith("{"):
+        return read_json_parts(begin + text.read(MOST_TEXT))
+    return read_parts(text, begin)

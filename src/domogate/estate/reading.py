@@ -15,7 +15,7 @@ from domogate.estate.building import EstateBuilder, EstateFile
 from domogate.estate.checks import Drivers, PlantChecks, check_document, check_users
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import EstateMistakes, print_path
-from domogate.estate.nodes import PLANTS, Entry, Listing, Mapping, Node, compose, locate
+from domogate.estate.nodes import PLANTS, Entry, Listing, Mapping, Node, locate
 from domogate.estate.quick_read import NotQuick, to_raw
 from domogate.estate.quick_scan import QuickScan
 from domogate.estate.schema import check_schema, guide, quick_reader
@@ -109,6 +109,8 @@ class _Scan:
 
         If plants were skipped, the content is None. Then the caller must read the file again, with these users.
         """
+        from domogate.estate.composing import compose  # Most files are simple YAML or JSON, and do not need the YAML parser.
+
         try:
             root, syntax = compose(text, self._take_plant)
         finally:

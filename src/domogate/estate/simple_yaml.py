@@ -18,7 +18,7 @@ from domogate.estate.repeated import MARK, RepeatedRecord, Repeats
 Raw: TypeAlias = Any
 """A plain value is a str, a quoted value a tuple with one str. A list and a mapping are a list and a dict of raw values."""
 
-_BLOCK = 64 * 1024
+BLOCK = 64 * 1024
 _SHORT, _MOST_VALUES = 200, 1_000
 """While a file is read, values in brackets up to this length are cached, at most this number of values."""
 _KEY = "[A-Za-z_][A-Za-z0-9_-]*"
@@ -52,16 +52,21 @@ class NotSimple(Exception):
     """The text is not simple YAML. It may still be correct YAML."""
 
 
-def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
+def has_odd_characters(text: str) -> bool:
+    """Return whether the text has a character that YAML refuses or takes as a line break, or a tab."""
+    return not text.replace("\n", "").isprintable() and _odd(text) is not None
+
+
+def read_parts(text: TextIO, begin: str | None = None) -> Iterator[tuple[str, Raw]]:
     """Yield the top-level keys with their values. Each plant is yielded separately, with the key `plants`.
 
-    Raises NotSimple if the text is not simple YAML.
+    `begin` is the first block of the text, if the caller has read it already. Raises NotSimple if the text is not simple YAML.
     """
     seen = False
     # Many modules have the same values in brackets, such as {on: true, level: 60}.
     read_short = lru_cache(_MOST_VALUES)(_read_value)
     repeats = Repeats(_PLAIN, lambda rest: _read_entries(rest, read_short))
-    for key, part in _split_parts(text):
+    for key, part in _split_parts(_blocks(text, begin)):
         shortened, repeated = repeats.cut(part) if key == PLANTS else (part, [])
         rows = _read_rows(shortened)
         if key:
@@ -73,7 +78,7 @@ def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
         raise NotSimple
 
 
-def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
+def _split_parts(blocks: Iterator[str]) -> Iterator[tuple[str, str]]:
     """Yield the top-level keys with their lines. Each plant is yielded separately: the line `plants:`, then its own lines.
 
     The text before the first key is yielded with an empty key.
@@ -82,7 +87,7 @@ def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
     key = line_of_key = ""
     pieces: list[str] = []
     find = _find_key
-    for lines in _blocks(text):
+    for lines in blocks:
         block = f"\n{lines}"
         begin, at = 1, 0
         while (found := find(block, at)) is not None:
@@ -108,11 +113,11 @@ def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
     yield key, "".join(pieces)
 
 
-def _blocks(text: TextIO) -> Iterator[str]:
+def _blocks(text: TextIO, begin: str | None) -> Iterator[str]:
     """Yield the text in blocks of whole lines."""
-    rest = ""
-    while block := text.read(_BLOCK):
-        if len(rest) > _BLOCK or (not block.replace("\n", "").isprintable() and _odd(block)):
+    block, rest = text.read(BLOCK) if begin is None else begin, ""
+    while block:
+        if len(rest) > BLOCK or has_odd_characters(block):
             raise NotSimple
         lines, newline, after = block.rpartition("\n")
         if newline:
@@ -120,6 +125,7 @@ def _blocks(text: TextIO) -> Iterator[str]:
             rest = after
         else:
             rest += block
+        block = text.read(BLOCK)
     if rest:
         yield f"{rest}\n"
 
