@@ -15,6 +15,7 @@ import yaml
 from sqlalchemy import Connection
 
 from domogate.app import estate_files
+from domogate.cli._scaffold import MODULES
 from domogate.domain.estate import Estate
 from domogate.stores import SqlStore
 from support.command_line import CommandLine
@@ -120,8 +121,34 @@ class TestEstateNew:
         assert domogate.bare("estate", "new", str(file), *NEW_HOTEL, "--force").exit_code == 0
 
     def test_the_driver_is_that_of_the_plant(self, domogate: CommandLine) -> None:
-        text = domogate.bare("estate", "new", *NEW_HOTEL, "--driver", "simulator").stdout
-        assert yaml.safe_load(text)["plants"][0]["driver"] == "simulator"
+        text = domogate.bare("estate", "new", *NEW_HOTEL, "--driver", "mqtt").stdout
+        (plant,) = yaml.safe_load(text)["plants"]
+        assert plant["driver"] == "mqtt"
+        assert "modules" not in plant["floors"][0]["ambients"][0]
+
+    def test_it_says_how_many_rooms_there_are(self, domogate: CommandLine) -> None:
+        said = domogate.bare("estate", "new", *NEW_HOTEL).stderr
+        assert said == "Floors: 3, rooms: 36 (12 on each floor), simulated modules: 0.\n"
+
+    @pytest.mark.parametrize(
+        ("flags", "names"),
+        [
+            (("--driver", "simulator"), {"Lamp 101", "Thermostat 101"}),
+            (("--modules", "light, light,plug"), {"Lamp 101 1", "Lamp 101 2", "Plug 101"}),
+            (("--modules", ",".join(MODULES)), {"Lamp 101", "Plug 101", "Shutter 101", "Thermostat 101", "Heater 101"}),
+        ],
+    )
+    def test_each_room_has_simulated_modules_for_trying(
+        self, domogate: CommandLine, tmp_path: Path, flags: tuple[str, ...], names: set[str]
+    ) -> None:
+        file = tmp_path / "hotel.yaml"
+        said = domogate.bare("estate", "new", str(file), *NEW_HOTEL, *flags).stderr
+        assert f"simulated modules: {36 * len(names)}." in said
+        domogate.good("estate", "import", str(file))
+        modules = domogate.read("module", "list", "Hotel Aurora")
+        assert len(modules) == 36 * len(names)
+        assert {one["name"] for one in modules if " 101" in one["name"]} == names
+        assert {one["driver"] for one in modules} == {"simulator"}
 
     @pytest.mark.parametrize(
         ("flags", "words"),
@@ -129,7 +156,13 @@ class TestEstateNew:
             (NEW_HOTEL[2:], "--name"),
             ((), "--name, --type, --owner, --floors, --rooms"),
             ((*NEW_HOTEL, "--owner", "anna"), "anna"),
+            ((*NEW_HOTEL, "--owner", "anna"), "--owner: 'anna' is not an e-mail address"),
+            ((*NEW_HOTEL, "--name", ""), "--name: a name has 1 to"),
             ((*NEW_HOTEL, "--driver", "telepathy"), "telepathy"),
+            ((*NEW_HOTEL, "--modules", "light,toaster"), "--modules: 'toaster' is not a module; there are light, plug"),
+            ((*NEW_HOTEL, "--modules", ""), "--modules: '' is not a module"),
+            ((*NEW_HOTEL, "--modules", "light", "--driver", "mqtt"), "leave out --driver mqtt"),
+            ((*NEW_HOTEL, "--floors", "0"), "--floors"),
             ((*NEW_HOTEL, "--rooms", "1000"), "99"),
             ((*NEW_HOTEL, "--type", "castle"), "castle"),
         ],

@@ -28,11 +28,11 @@ def ask(question: str, parse: Callable[[str], T]) -> T:
 
 
 def ask_name(question: str) -> str:
-    return ask(question, _parse_name)
+    return ask(question, parse_name)
 
 
 def ask_email(question: str) -> str:
-    return ask(question, _parse_email)
+    return ask(question, parse_email)
 
 
 def ask_number(question: str, most: int) -> int:
@@ -59,13 +59,13 @@ def ask_word(question: str, words: type[W]) -> W:
     return ask(f"{question} ({allowed})", parse)
 
 
-def _parse_name(text: str) -> str:
+def parse_name(text: str) -> str:
     if not text or not is_name(text):
         raise ValueError(f"a name has 1 to {NAME_LENGTH} characters, and no control characters")
     return text
 
 
-def _parse_email(text: str) -> str:
+def parse_email(text: str) -> str:
     try:
         return check_email(text)
     except Invalid as refused:
