@@ -160,6 +160,9 @@ class TestADiskThatBecomesReadOnly:
             running.served.stop()
             log = running.served.log
             assert "cannot be written: its disk refuses writes. Check the disk and the log of the system" in log
+            assert (
+                "this is not enough: stop the gateway, unmount the disk, run fsck, mount the disk, and start the gateway" in log
+            )
             assert (log.count("nothing can be written"), "Traceback" in log) == (1, False), log
             disk.unmount()
             disk.repair()

@@ -18,7 +18,9 @@ from support.stores import HOUSE, LAMP, SMALL, OpenStore, level_in, record_chang
 
 SENTENCE = (
     "the database {} cannot be written: its file system is read-only, or its files belong to another user. "
-    "Make the data folder writable; the gateway then continues by itself"
+    "Make the data folder writable; the gateway then continues by itself. If the log of the system says that Linux made the "
+    "file system read-only after an error, this is not enough: stop the gateway, unmount the disk, run fsck, mount the disk, "
+    "and start the gateway"
 )
 
 

@@ -8,10 +8,18 @@ from sqlalchemy.exc import DBAPIError
 from domogate.ports import StoreNotWritable
 
 _FAILED_READS = frozenset((sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ))
+_CONTINUES = "; the gateway then continues by itself"
+_STOPPED_BY_LINUX = (
+    ". If the log of the system says that Linux made the file system read-only after an error, this is not enough: stop the"
+    " gateway, unmount the disk, run fsck, mount the disk, and start the gateway"
+)
+"""An ext4 file system that Linux has stopped (aborted journal) is never writable again before it is mounted anew."""
 _REASONS = {
-    sqlite3.SQLITE_FULL: "its disk is full. Free space on this disk",
-    sqlite3.SQLITE_READONLY: "its file system is read-only, or its files belong to another user. Make the data folder writable",
-    sqlite3.SQLITE_IOERR: "its disk refuses writes. Check the disk and the log of the system",
+    sqlite3.SQLITE_FULL: f"its disk is full. Free space on this disk{_CONTINUES}",
+    sqlite3.SQLITE_READONLY: "its file system is read-only, or its files belong to another user. Make the data folder writable"
+    f"{_CONTINUES}{_STOPPED_BY_LINUX}",
+    sqlite3.SQLITE_IOERR: "its disk refuses writes. Check the disk and the log of the system; when the disk accepts writes,"
+    f" the gateway continues by itself{_STOPPED_BY_LINUX}",
 }
 
 
@@ -24,4 +32,4 @@ def explain_refused_write(path: Path, error: Exception) -> Exception:
     reason = None if code in _FAILED_READS else _REASONS.get(code & 0xFF)
     if reason is None:
         return error
-    return StoreNotWritable(f"the database {path} cannot be written: {reason}; the gateway then continues by itself")
+    return StoreNotWritable(f"the database {path} cannot be written: {reason}")
