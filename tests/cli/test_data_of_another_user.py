@@ -1,5 +1,6 @@
 """Root does not write to the data folder of another user, and messages about missing rights name both users."""
 
+import asyncio
 import os
 import pwd
 import sys
@@ -8,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from domogate.cli._command import opened, reading
+from domogate.cli._owner import OtherOwner
+from domogate.settings import Settings
 from support.command_line import CommandLine
 from support.doctor import doctor
 from support.ports import free_port
@@ -82,9 +86,36 @@ class TestRoot:
         owner = become_root(monkeypatch, filled.data)
         assert f"belongs to the user {owner}" in filled.refused(*command)
 
-    def test_a_command_that_reads_is_allowed(self, filled: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("command", [["user", "list"], ["plant", "list"], ["audit", "list"], ["doctor"]], ids=" ".join)
+    def test_a_command_that_reads_is_allowed_and_leaves_no_file(
+        self, filled: CommandLine, monkeypatch: pytest.MonkeyPatch, command: list[str]
+    ) -> None:
+        monkeypatch.setenv("DOMOGATE_PORT", str(free_port()))
+        (filled.data / "in-use").unlink()  # as in a folder of an earlier version, or after a copy of only the database
+        before = sorted(filled.data.iterdir())
         become_root(monkeypatch, filled.data)
-        assert filled.read("user", "list")
+        assert filled.run(*command, "--json").exit_code == 0
+        assert sorted(filled.data.iterdir()) == before
+
+    def test_the_owner_still_writes_the_list_of_used_databases(self, filled: CommandLine) -> None:
+        (filled.data / "in-use").unlink()
+        filled.good("user", "list")
+        assert (filled.data / "in-use").exists()
+
+    def test_a_command_is_refused_unless_it_says_that_it_only_reads(
+        self, filled: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        become_root(monkeypatch, filled.data)
+        settings = Settings(data=filled.data)
+
+        async def use() -> None:
+            async with reading(settings) as tools:
+                assert await tools.store.list_users()
+            with pytest.raises(OtherOwner):
+                async with opened(settings):
+                    pytest.fail("root writes to the folder of another user")
+
+        asyncio.run(use())
 
     def test_the_command_keeps_the_settings_of_the_environment(
         self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch

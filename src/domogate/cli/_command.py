@@ -248,15 +248,24 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, *, writes: bool = False) -> AsyncIterator["Tools"]:
+async def opened(settings: Settings) -> AsyncIterator["Tools"]:
     """Yield the tools of a command on an existing store. If there is no store, nothing is created: raises Mistake.
 
-    With `writes`, root is refused if the data folder belongs to another user.
+    Root is refused if the data folder belongs to another user. A command that only reads uses `reading` instead.
+    """
+    refuse_root(settings)
+    async with reading(settings) as tools:
+        yield tools
+
+
+@asynccontextmanager
+async def reading(settings: Settings) -> AsyncIterator["Tools"]:
+    """Yield the tools of a command that only reads an existing store. If there is no store, raises Mistake.
+
+    Root may read the data of another user: the command leaves no new file in the data folder.
     """
     from domogate.app import find_missing_file, open_tools  # imports the database
 
-    if writes:
-        refuse_root(settings)
     missing = find_missing_file(settings)
     if missing is not None:
         raise Mistake(
@@ -270,7 +279,7 @@ async def opened(settings: Settings, *, writes: bool = False) -> AsyncIterator["
 
 @asynccontextmanager
 async def changing(settings: Settings, *, create: bool = False) -> AsyncIterator["Tools"]:
-    """Yield the tools of a command that writes. Only with `create`, a missing store is created.
+    """Yield the tools of a command that changes data. Only with `create`, a missing store is created.
 
     The command ends when every running gateway of the store has applied the change.
     """

@@ -7,7 +7,7 @@ from typing import Annotated
 import click
 
 from domogate.app import Tools
-from domogate.cli._command import FAILED, command, group, opened
+from domogate.cli._command import FAILED, command, group, reading
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import find_user
 from domogate.cli._options import argument, option
@@ -39,7 +39,7 @@ async def list_records(
 ) -> None:
     """List audit records, the newest first. The table shows names and e-mail addresses; --json shows the stored records."""
     seconds = optional_duration(last)
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         user_id = None if user is None else (await find_user(tools, user)).id
         since = None if seconds is None else tools.clock.now() - seconds
         found = await tools.audit.list(after=after, limit=limit, action=action, user_id=user_id, since=since, before=before)
@@ -84,7 +84,7 @@ async def verify(
     as_json: AsJson = False,
 ) -> None:
     """Compute the chain of hashes again and print the last hash. Fails at the first record that was changed or removed."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         result = await tools.audit.verify(last_hash=last_hash)
     if as_json:
         print_json(result)
@@ -107,7 +107,7 @@ async def export(
     """Write the log as JSON lines. docs/audit.md says how to check the hashes without Domogate."""
     check_free(file, force)
     written = 0
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         with open_output(file) as output:
             async for line in tools.audit.export(after):
                 output.write(line)

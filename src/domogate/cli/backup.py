@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from domogate.app import back_up_unwritable, is_store_writable, restore_backup
-from domogate.cli._command import Mistake, command, opened, top_level
+from domogate.cli._command import Mistake, command, reading, top_level
 from domogate.cli._files import Force, check_folder, check_free
 from domogate.cli._options import argument, flag
 from domogate.cli._output import note
@@ -36,7 +36,7 @@ async def back_up(
     check_folder(file)
     try:
         if is_store_writable(settings):
-            async with opened(settings) as tools:
+            async with reading(settings) as tools:
                 key_id = await tools.store.backup(file, replace=force, replace_larger=replace_larger)
                 tools.people.note(AuditAction.BACKUP, COMMAND_LINE, "store")
         else:

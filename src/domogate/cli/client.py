@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import click
 import msgspec
 
-from domogate.cli._command import Mistake, WrongUsage, Yes, changing, command, confirm, group, opened
+from domogate.cli._command import Mistake, WrongUsage, Yes, changing, command, confirm, group, reading
 from domogate.cli._options import argument, flag, option
 from domogate.cli._output import AsJson, note, print_fields, print_json, print_list, yes_or_no
 from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
@@ -98,7 +98,7 @@ async def add_client(
 @command(commands, "list")
 async def list_clients(settings: Settings, as_json: AsJson = False) -> None:
     """List all applications."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         found = await tools.store.list_clients()
     rows = ((one.id, one.name, "confidential" if one.confidential else "public", " ".join(one.scopes) or None) for one in found)
     print_list(as_json, [_shown(client) for client in found], ("id", "name", "kind", "scopes"), rows)
@@ -107,7 +107,7 @@ async def list_clients(settings: Settings, as_json: AsJson = False) -> None:
 @command(commands, "show")
 async def show_client(settings: Settings, client_id: ClientId, as_json: AsJson = False) -> None:
     """Show an application. The secret cannot be shown, because the store keeps only its hash."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         shown = _shown(await _find(tools.store, client_id))
     if as_json:
         print_json(shown)

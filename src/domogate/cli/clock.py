@@ -2,7 +2,7 @@
 
 import click
 
-from domogate.cli._command import command, group, opened
+from domogate.cli._command import command, group, opened, reading
 from domogate.cli._output import AsJson, note, print_json
 from domogate.services.audit import AuditAction
 from domogate.services.clock_check import TOLERANCE, describe
@@ -15,7 +15,7 @@ commands = group("clock")
 @command(commands, "show")
 async def show(settings: Settings, as_json: AsJson = False) -> None:
     """Say whether old data is pruned. While the clock is far from the time that the gateway last saw, nothing is pruned."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         now, last = tools.clock.now(), await tools.store.find_last_time()
     is_right = last is None or abs(now - last) <= TOLERANCE
     if as_json:
@@ -33,7 +33,7 @@ async def confirm(settings: Settings) -> None:
 
     A running gateway prunes old data again within a minute.
     """
-    async with opened(settings, writes=True) as tools:
+    async with opened(settings) as tools:
         await tools.store.confirm_clock(tools.clock.now())
         tools.people.note(AuditAction.CLOCK_CONFIRMED, COMMAND_LINE, "clock")
     note("The clock is confirmed. A running gateway prunes old data again within a minute.")

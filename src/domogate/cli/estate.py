@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from domogate.app.estate_files import import_file
-from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command, group, opened, plain_command
+from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command, group, plain_command, reading
 from domogate.cli._estate_input import open_input
 from domogate.cli._files import Force, check_free, open_output, write_file
 from domogate.cli._options import argument, flag
@@ -108,7 +108,7 @@ async def export_estate(settings: Settings, file: OutputFile = None, force: Forc
     file = None if file == Path("-") else file
     check_free(file, force)
     with PlantSpool() as plants:
-        async with opened(settings) as tools:
+        async with reading(settings) as tools:
             people = await tools.store.export_in_parts(plants.add)
         with open_output(file) as output:
             output.writelines(text.encode() for text in print_in_parts(people, plants))

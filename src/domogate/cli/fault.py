@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from domogate.cli._command import WrongUsage, changing, command, group, opened
+from domogate.cli._command import WrongUsage, changing, command, group, reading
 from domogate.cli._names import TARGET_HELP, Target, find_plant_id, find_target, module_names
 from domogate.cli._options import argument, flag, option
 from domogate.cli._output import AsJson, as_printed, iso, note, print_json, print_list
@@ -50,7 +50,7 @@ async def list_faults(
     as_json: AsJson = False,
 ) -> None:
     """List the faults that are active now."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         plant_id = await find_plant_id(tools, plant)
         found = [one for one in await tools.fault_injector.list() if plant_id in (None, one[0])]
         names = await module_names(tools, (of for of, _ in found))

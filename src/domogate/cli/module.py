@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from domogate.app import Tools
-from domogate.cli._command import Mistake, command, group, opened
+from domogate.cli._command import Mistake, command, group, reading
 from domogate.cli._names import ModuleName, PlantName, find_module, find_plant
 from domogate.cli._options import flag, option
 from domogate.cli._output import AsJson, as_printed, describe_values, iso, note, print_json, print_list
@@ -29,7 +29,7 @@ async def list_modules(
     as_json: AsJson = False,
 ) -> None:
     """List the modules of a plant with their last states, and why a module cannot be reached."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         found = await _view(tools, (await find_plant(tools, plant)).id)
     views = [view for view in found.modules.values() if kind in (None, view.module.kind) and not (offline and view.reachable)]
     rooms = {module.id: ambient.name for ambient in found.ambients.values() for module in ambient.modules}
@@ -47,7 +47,7 @@ async def list_modules(
 @command(commands, "show")
 async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) -> None:
     """Show one module and its last state. If the module cannot be reached: since when, why, and the evidence."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         plant, wanted = await find_module(tools, module)
         found = await _view(tools, plant.id)
     view = found.modules.get(wanted.id)

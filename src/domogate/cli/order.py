@@ -5,7 +5,7 @@ from typing import Annotated
 import click
 import msgspec
 
-from domogate.cli._command import Mistake, command, group, opened
+from domogate.cli._command import Mistake, command, group, reading
 from domogate.cli._names import OnlyPlant, Target, find_module, find_plant_id, module_names
 from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, as_printed, describe_values, iso, note_more, print_fields, print_json, print_list
@@ -32,7 +32,7 @@ async def list_orders(
 ) -> None:
     """List orders and their outcomes. The newest is first."""
     earlier = optional_moment(before)
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         plant_id = await find_plant_id(tools, plant)
         module_id = None if module is None else (await find_module(tools, module))[1].id
         found = await tools.store.list_orders(OrderFilter(plant_id, module_id, state), limit, earlier)
@@ -54,7 +54,7 @@ async def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one order and its outcome."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         record = await tools.store.find_order(order)
         if record is None:
             raise Mistake(f"there is no order {order!r}; `domogate order list` shows the newest orders.")

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from domogate.cli._command import changing, command, group, opened
+from domogate.cli._command import changing, command, group, reading
 from domogate.cli._guests import GuestFlags, describe_limits, limits_as_json, read_limits
 from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link, with_address
 from domogate.cli._names import Email, PlantName, find_plant, find_user, list_plants
@@ -18,7 +18,7 @@ commands = group("plant")
 @command(commands, "list")
 async def list_all(settings: Settings, as_json: AsJson = False) -> None:
     """List all plants, including removed plants."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         found = sorted(await list_plants(tools), key=lambda plant: (plant.name, plant.id))
     rows = (
         (one.name, one.type, one.status, one.owner.email, str(len(one.allowed)), str(len(one.invited)), one.id) for one in found
@@ -30,7 +30,7 @@ async def list_all(settings: Settings, as_json: AsJson = False) -> None:
 @command(commands, "show")
 async def show(settings: Settings, plant: PlantName, as_json: AsJson = False) -> None:
     """Show a plant and who may use it."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         found = await find_plant(tools, plant)
         stored = await tools.store.find_plant(found.id)
     topology = Topology() if stored is None else stored.topology

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from domogate.app import Tools
-from domogate.cli._command import WrongUsage, command, group, opened
+from domogate.cli._command import WrongUsage, command, group, reading
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import find_modules, find_plant
 from domogate.cli._options import argument, option
@@ -49,7 +49,7 @@ async def export(
         raise WrongUsage("name one or more modules, or add --plant PLANT for all modules of a plant.")
     width = None if resolution is None else parse_resolution(resolution)
     check_free(out, force)
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         end = tools.clock.now() if until is None else parse_time(until)
         begin = end - _DAY if since is None else parse_time(since)
         if begin > end:

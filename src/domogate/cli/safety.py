@@ -12,7 +12,7 @@ import click
 
 from domogate import __version__, reports
 from domogate.app import Tools
-from domogate.cli._command import Mistake, WrongUsage, command, group, opened
+from domogate.cli._command import Mistake, WrongUsage, command, group, opened, reading
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import choose, find_plant, parse_either_id
 from domogate.cli._options import argument, flag, option
@@ -72,7 +72,7 @@ async def report(
     zone = _zone(timezone)
     chosen = _format(out, format)
     begin, end = optional_moment(since), optional_moment(until)
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         plant = await find_plant(tools, site)
         made = await _logbook(tools).make_report(plant.id, begin, end)
     if out is None:
@@ -91,7 +91,7 @@ async def report(
 async def schedule(settings: Settings, site: Site, timezone: Zone = "UTC", as_json: AsJson = False) -> None:
     """Show the status of controllers and units, their last tests, and when the next tests are due."""
     zone = _zone(timezone)
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         seen = await _logbook(tools).read_site((await find_plant(tools, site)).id)
     if as_json:
         print_json(as_printed(safety_site_out(seen)))
@@ -112,7 +112,7 @@ async def logbook(
     """List the logbook of a site. The entries are in the order in which they were written."""
     zone = _zone(timezone)
     begin, end = optional_moment(since), optional_moment(until)
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         book, plant = _logbook(tools), await find_plant(tools, site)
         found: list[StoredEntry] = []
         wanted = LogbookFilter(begin or 0.0, end, kind or ())
@@ -146,7 +146,7 @@ async def log(
 ) -> None:
     """Write an entry in the logbook. Entries cannot be changed or removed."""
     done_at = optional_moment(at)
-    async with opened(settings, writes=True) as tools:
+    async with opened(settings) as tools:
         plant = await find_plant(tools, site)
         module_id = None if module is None else await _module(tools, plant, module)
         written = await _logbook(tools).write(plant.id, kind, by=by, words=words, module_id=module_id, at=done_at)
@@ -161,7 +161,7 @@ async def order_list(settings: Settings, site: Site, csv: Csv = False, as_json: 
     """List the spare parts that the present failures need, with total quantities."""
     if csv and as_json:
         raise WrongUsage("use --csv or --json, not both.")
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         book = _logbook(tools)
         orders = await book.list_orders(await book.read_site((await find_plant(tools, site)).id))
     if as_json:

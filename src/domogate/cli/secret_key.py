@@ -2,7 +2,7 @@
 
 import click
 
-from domogate.cli._command import changing, command, group, opened
+from domogate.cli._command import changing, command, group, reading
 from domogate.cli._output import AsJson, note, print_json
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
@@ -14,7 +14,7 @@ commands = group("secret-key")
 @command(commands, "show-id")
 async def show_id(settings: Settings, as_json: AsJson = False) -> None:
     """Print the id of the key that encrypts signing keys, second factors and webhook secrets. The id is not secret."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         key_id = await tools.store.find_secret_key_id()
     if as_json:
         print_json({"key_id": key_id})

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from domogate.app import rotate_signing_keys
-from domogate.cli._command import Yes, changing, command, confirm, group, opened
+from domogate.cli._command import Yes, changing, command, confirm, group, reading
 from domogate.cli._flags import WHERE
 from domogate.cli._options import flag
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
@@ -17,7 +17,7 @@ commands = group("signing-key")
 @command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
     """List the signing keys and their state in the rotation, without private parts."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         await tools.open_signer()
         places = await tools.signing_keys.list_places()
     shown: list[dict[str, Any]] = [

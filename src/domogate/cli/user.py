@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import click
 
 from domogate.app import Tools
-from domogate.cli._command import Mistake, Yes, changing, command, confirm, group, opened
+from domogate.cli._command import Mistake, Yes, changing, command, confirm, group, reading
 from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link, with_address
 from domogate.cli._names import Email, find_user
 from domogate.cli._options import argument, flag, option
@@ -61,7 +61,7 @@ async def add_user(
 @command(commands, "list")
 async def list_users(settings: Settings, as_json: AsJson = False) -> None:
     """List all users."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         found = sorted(await tools.store.list_users(), key=lambda user: user.email)
     rows = ((one.email, one.name, _state(one), one.standing, "yes" if one.operator else None, one.id) for one in found)
     columns = ("email", "name", "state", "standing", "operator", "id")
@@ -71,7 +71,7 @@ async def list_users(settings: Settings, as_json: AsJson = False) -> None:
 @command(commands, "show")
 async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -> None:
     """Show a user with plants, grants to applications, browser sessions, passkeys and accounts of other issuers."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         user = await find_user(tools, email)
         shown = await _described(tools, user)
     if as_json:

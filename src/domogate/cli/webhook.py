@@ -5,7 +5,7 @@ from typing import Annotated
 import click
 
 from domogate.app import Tools
-from domogate.cli._command import Mistake, command, group, opened
+from domogate.cli._command import Mistake, command, group, opened, reading
 from domogate.cli._names import OnlyPlant, find_plant_id
 from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, as_printed, iso, note, note_more, print_fields, print_json, print_list
@@ -34,7 +34,7 @@ def _id(text: str) -> Id:
 @command(commands, "list")
 async def list_webhooks(settings: Settings, plant: OnlyPlant = None, as_json: AsJson = False) -> None:
     """List webhooks and their health. The oldest is first."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         plant_id = await find_plant_id(tools, plant)
         found = await _administration(tools).list(plant_id)
     rows = ((one.id, one.client_id, one.plant_id, _health(one), one.problem or one.ended_why or None, one.url) for one in found)
@@ -45,7 +45,7 @@ async def list_webhooks(settings: Settings, plant: OnlyPlant = None, as_json: As
 @command(commands, "show")
 async def show(settings: Settings, webhook: WebhookId, as_json: AsJson = False) -> None:
     """Show one webhook and its health."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         found = await _administration(tools).get(_id(webhook))
     if as_json:
         print_json(as_printed(webhook_out(found)))
@@ -71,7 +71,7 @@ async def show(settings: Settings, webhook: WebhookId, as_json: AsJson = False) 
 @command(commands, "remove")
 async def remove(settings: Settings, webhook: WebhookId) -> None:
     """Remove a webhook with its stored deliveries. A running gateway stops delivering within seconds."""
-    async with opened(settings, writes=True) as tools:
+    async with opened(settings) as tools:
         await _administration(tools).remove(_id(webhook))
     note(f"Removed the webhook {webhook}.")
 
@@ -85,7 +85,7 @@ async def dead(
     as_json: AsJson = False,
 ) -> None:
     """List dead letters: events that were given up because the receiver did not accept them."""
-    async with opened(settings) as tools:
+    async with reading(settings) as tools:
         found = await _administration(tools).list_dead(_id(webhook), after=after, limit=limit)
     rows = (
         (str(one.change.cursor), iso(one.change.at), one.module_id, str(one.attempts), one.problem or None) for one in found
@@ -108,7 +108,7 @@ async def replay(
     if not all(text.isascii() and text.isdecimal() and len(text) < 19 for text in events or ()):
         raise Mistake("an id of a dead letter is a whole number.")
     cursors = [int(text) for text in events] if events else None
-    async with opened(settings, writes=True) as tools:
+    async with opened(settings) as tools:
         replayed = await _administration(tools).replay(_id(webhook), cursors)
     if not replayed:
         raise Mistake("there are no such dead letters; `domogate webhook dead ID` lists them.")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from domogate.common.owners import advise_denied, describe_denied
+from domogate.common.owners import advise_denied, describe_denied, find_foreign_owner
 from domogate.stores.log_check import find_damaged_log
 
 LIST_NAME = "in-use"
@@ -50,7 +50,8 @@ class UsedDatabases:
         return name in self._read()
 
     def add(self, name: str) -> None:
-        if self.file is None or self.has(name):
+        """Add the database to the list. Root adds nothing to the folder of another user, who could not read the file."""
+        if self.file is None or self.has(name) or find_foreign_owner(self.file.parent) is not None:
             return
         descriptor = os.open(self.file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
