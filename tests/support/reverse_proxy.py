@@ -31,6 +31,8 @@ class ReverseProxy:
     plain_port: int = field(default_factory=free_port)
     change: Callable[[str], str] = str
     """Changes the main file of the example for nginx, as its comments say."""
+    folder: Path = field(default_factory=Path, init=False)
+    """Stands for /tmp and for the folder of the certificate while the program runs."""
     log: str = ""
     """What the program has written. It is known when the program has ended."""
 
@@ -42,7 +44,7 @@ class ReverseProxy:
     def run(self) -> Iterator[None]:
         """Start the program. It is stopped at the end."""
         with tempfile.TemporaryDirectory(prefix="domogate-proxy-") as name:
-            folder = Path(name)
+            self.folder = folder = Path(name)
             make_self_signed(folder).key.rename(folder / "certificate.key")
             command = {"nginx": self._configure_nginx, "caddy": self._configure_caddy}[self.program](folder)
             user = self._give_away(folder)
