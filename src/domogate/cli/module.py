@@ -46,7 +46,7 @@ async def list_modules(
 
 @command(commands, "show")
 async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) -> None:
-    """Show one module and its last state. If the module cannot be reached: since when, why, and the evidence."""
+    """Show one module and its last state. If the module cannot be reached, also show since when, why, and the evidence."""
     async with reading(settings) as tools:
         plant, wanted = await find_module(tools, module)
         found = await _view(tools, plant.id)

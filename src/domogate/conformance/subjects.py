@@ -140,7 +140,7 @@ def read_everything(session: Session, subjects: Subjects, families: tuple[str, .
 
 
 def _judge_devices(session: Session, operation: Operation, exchanges: list[Exchange]) -> None:
-    """Note a finding if the operation fails for all devices. If it fails for some of them, these devices may have a problem."""
+    """Note a finding if the operation fails for all devices. If it fails only for some, these devices may be the problem."""
     failed = [one for one in exchanges if one.status == 500]
     if failed and 500 in operation.statuses and not any(one.status == 200 for one in exchanges):
         session.check(SUCCESS, operation, failed[0], False, "the status is 500 for every device that can be read")

@@ -1,6 +1,6 @@
 """Login names of accounts that were made with an invitation link (Decision 0100).
 
-Such an account has no proven e-mail address. Its address is the login name in a domain that never exists (RFC 2606 §2), so
+Such an account has no proven e-mail address. Its address is the login name in a domain that never exists (RFC 2606 §2). So
 nobody can be invited by this address, and no mail is sent to it.
 """
 

@@ -1,6 +1,6 @@
 """Writes plain data as YAML that is easy to edit: short records on one line, long records in blocks, quotes where needed.
 
-Text is quoted wherever a YAML reader of version 1.1 or 1.2 could read it as another type.
+Text is quoted if a YAML reader of version 1.1 or 1.2 could read it as another type.
 """
 
 import json

@@ -91,7 +91,7 @@ class _Scan:
         users: Any = None,
         passed_on: int = 0,
     ) -> None:
-        """`users` are the data of the users, if they are known already. `passed_on` is the number of plants that `take` has."""
+        """`users` are the data of the users, if they are known. `passed_on` is the number of plants that `take` got before."""
         self._source = source
         self._take = take
         self._drivers = drivers

@@ -14,7 +14,7 @@ _decode = msgspec.msgpack.Decoder(EstatePlant).decode
 
 
 class PlantSpool:
-    """A list of plants in a temporary file. The file has no name, so it is gone after a crash."""
+    """A list of plants in a temporary file. The file has no name, so the system removes it after a crash."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(prefix="domogate-")  # noqa: SIM115 - closed by __exit__

@@ -62,9 +62,9 @@ class ModuleOut(OutputModel, frozen=True):
 class CommandResultOut(OutputModel, frozen=True):
     """The result of a command.
 
-    `outcome`: the device confirmed the command, did not answer in time (it may have executed the command), cannot be reached,
-    or refused the command; it is `unknown` if the gateway does not know what happened. `detail` is a sentence about a failure.
-    `module` is the module after the command.
+    `outcome` says whether the device confirmed the command, did not answer in time, cannot be reached, or refused the command.
+    A device that did not answer in time may have executed the command. `outcome` is `unknown` if the gateway does not know what
+    happened. `detail` is a sentence about a failure. `module` is the module after the command.
     """
 
     order_id: str

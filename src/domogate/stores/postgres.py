@@ -129,7 +129,7 @@ class PostgresDatabase(Database):
     """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock orders the writers (Decision 0086).
 
     A server that hangs keeps its connections open and does not answer. So each thread has a time limit (`time_limit` in
-    engine.py). At this limit, the gateway gives up the running statement of the thread, and closes the connection.
+    engine.py). At this limit, the gateway stops waiting for the running statement, and closes the connection.
     """
 
     def __init__(self, url: URL) -> None:

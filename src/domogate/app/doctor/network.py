@@ -89,7 +89,7 @@ def check_gateway(settings: Settings) -> GatewayCheck:
 
 
 def report_other_gateway(settings: Settings, check: GatewayCheck) -> Finding:
-    """Return the problem that the gateway on the port uses another database than the one of these settings."""
+    """Return a problem: the gateway on the port uses another database than these settings."""
     place = "this database" if settings.database else f"the data in {settings.data.absolute()}"
     return problem(
         "gateway",

@@ -160,7 +160,7 @@ class AuditLog(AuditTrail):
     async def find_pseudonym(self, user_id: Id) -> str:
         """Return the user's pseudonym and cache it. Raises ValueError if there is no such user.
 
-        Call this before you delete a user. The deletion is recorded when the user is gone, and then only the cache has the
+        Call this before you delete a user. The deletion is recorded after the user was deleted, and then only the cache has the
         pseudonym.
         """
         found = await self._find_pseudonyms((user_id,))

@@ -1,4 +1,4 @@
-"""Counts repeated refusals, so that they cannot flood the audit log.
+"""Counts repeated refusals, so that they cannot fill the audit log.
 
 Anybody can cause refusals without cost. So only the first refusal of each kind immediately gets its own entry. Repetitions
 within the same minute get one common entry, which has the number of repetitions. In one minute and for one action, at most

@@ -69,8 +69,9 @@ class AuditTrail:
         until: float | None = None,
         before: int | None = None,
     ) -> Sequence[AuditRecord]:
-        """Return the first `limit` records after the record with the number `after` that match action, user (as actor or
-        subject) and time.
+        """Return the first `limit` records that have a number above `after` and match action, user and time.
+
+        A record matches a user if the user is its actor or its subject.
 
         With `before`, return the last `limit` matching records with numbers below `before`, the newest first.
         """

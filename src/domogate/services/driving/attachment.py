@@ -140,7 +140,7 @@ class Attachment:
         return self.problem is not None and self._retry is None
 
     def _retry_later(self) -> None:
-        """Load the plant again after a pause. Each pause is longer than the one before."""
+        """Load the plant again after a pause. Each pause is longer than the pause before."""
         if self._retry is None and not self._ended:
             pause = min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._retries, 16))
             self._retries += 1

@@ -56,7 +56,7 @@ class LoginFailed(msgspec.Struct, frozen=True):
 
 
 class LoginExpired(msgspec.Struct, frozen=True):
-    """The result of a login with an expired passkey challenge: the page was open for too long, or in another browser."""
+    """The result of a login with an expired passkey challenge: the page was open too long, or the browser is another one."""
 
 
 class LoginThrottled(msgspec.Struct, frozen=True):
