@@ -36,7 +36,7 @@ finally:
 
 
 class Import(msgspec.Struct, frozen=True):
-    """What one run of `domogate estate import` needed."""
+    """The time and memory of one run of `domogate estate import`."""
 
     seconds: float
     cpu_seconds: float

@@ -1,4 +1,4 @@
-"""How the pages of the console look: no barriers, and not wider than the window."""
+"""The look of the pages of the console: no barriers, and not wider than the window."""
 
 import pytest
 from playwright.async_api import Browser, expect

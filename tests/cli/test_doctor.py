@@ -40,7 +40,7 @@ def change(domogate: CommandLine, statement: str, *values: object) -> None:
 
 @contextmanager
 def listening(answer: bytes, tls: Tls | None = None) -> Iterator[int]:
-    """A program that sends these bytes to whoever connects."""
+    """A program that sends these bytes to each client that connects."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:

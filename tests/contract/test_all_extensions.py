@@ -1,4 +1,4 @@
-"""What holds for all extensions: slashes, scopes, strangers, documents and the audit log."""
+"""Rules for all extensions: slashes, scopes, strangers, documents and the audit log."""
 
 from dataclasses import replace
 

@@ -216,7 +216,7 @@ class TestKillingWithOrdersInFlight:
         self.check_order_of_steps(kept, ids, {runner.lights[0] for runner in runners})
 
     def check_order_of_steps(self, kept: dict[str, Any], ids: list[str], first_lamps: set[str]) -> None:
-        """The first lamp of a scene is switched on, and three orders later off, whichever process sends them."""
+        """The first lamp of a scene is switched on, and three orders later off, even if another process sends them."""
         place = {order: number for number, order in enumerate(ids)}
         pairs = 0
         for order in ids:

@@ -35,7 +35,7 @@ def is_followed(block: Block) -> bool:
 
 
 class ToThisMachine(httpx.HTTPTransport):
-    """Connects to this machine, whatever the name of the server is, and checks the certificate for this name."""
+    """Connects to this machine for every name of a server, and checks the certificate for this name."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         url = request.url.copy_with(host="127.0.0.1")

@@ -1,4 +1,4 @@
-"""Whatever families, webhooks, tickets and the safety logbook accept can be read back: by every surface, command and export.
+"""Everything that families, webhooks, tickets and the safety logbook accept can be read by every surface, command and export.
 
 tests/management/test_accepted_is_readable.py does the same for users, keys, clients, faults and invitations.
 """

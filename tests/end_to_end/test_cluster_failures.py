@@ -1,4 +1,4 @@
-"""What happens when a part of a cluster fails: the rows of the table in docs/cluster.md that no other test has.
+"""A part of a cluster fails: the rows of the table in docs/cluster.md that no other test has.
 
 Each test ends when the cluster works again.
 """

@@ -46,7 +46,7 @@ class TestALivingHouse:
 
 
 class TestAtOnce:
-    """What ends a stream of a real gateway. Another process makes each change, as an operator would."""
+    """Changes that end a stream of a real gateway. Another process makes each change, as an operator would."""
 
     def test_a_revoked_key(self, workshop: Gateway) -> None:
         key = issue_key(workshop)

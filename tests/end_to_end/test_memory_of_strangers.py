@@ -1,4 +1,4 @@
-"""What clients without credentials send does not stay in memory, in the database or in the log."""
+"""Data that clients without credentials send does not stay in memory, in the database or in the log."""
 
 import gc
 import re

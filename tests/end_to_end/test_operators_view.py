@@ -1,4 +1,4 @@
-"""What an operator sees of a real gateway through the management API."""
+"""The data that an operator sees of a real gateway through the management API."""
 
 import pytest
 

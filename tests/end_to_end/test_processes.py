@@ -66,7 +66,7 @@ class Processes:
         return 0
 
     def count_requests(self, number: int) -> float:
-        """How many requests this process has answered."""
+        """The number of requests that this process has answered."""
         url = f"http://127.0.0.1:{self.metrics_port + number - 1}/metrics"
         with suppress(httpx.TransportError):
             lines = httpx.get(url, timeout=60, trust_env=False).text.splitlines()

@@ -1,4 +1,4 @@
-"""Whatever the management API accepts can be read back: by the API, the command line, and as an estate file."""
+"""Everything that the management API accepts can be read again: by the API, the command line, and as an estate file."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a recording keeps of an answer, and what it replaces."""
+"""The parts of an answer that a recording keeps, and the parts that it replaces."""
 
 import json
 from typing import Any

@@ -248,7 +248,7 @@ class PageBrowser:
         return await self.send("/auth/login", email=email, password=password)
 
     def passkey_options(self, action: str) -> dict[str, Any]:
-        """What the script of the page asks the browser for, in the form to `action`."""
+        """The options that the script of the page passes to the browser, in the form to `action`."""
         return passkey_options(self.answer.text, action)
 
     @property

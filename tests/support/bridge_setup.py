@@ -95,7 +95,7 @@ class BridgeSetup:
         return [json.loads(payload) for one, payload, _ in self.client.received if one == topic]
 
     def retained(self) -> dict[str, bytes]:
-        """What the broker retains now, as a new client sees it."""
+        """The retained messages of the broker, as a new client sees them."""
         reader = DeviceClient(self.broker.port)
         reader.listen(f"{self.base}/#", f"{self.announced_under}/#")
         reader.listen("end")

@@ -50,7 +50,7 @@ def _make_environment(folder: Path) -> None:
 
 
 def _fingerprint(folder: Path) -> str:
-    """What `wanted` of ./dev prints for an environment that is up to date."""
+    """The output of `wanted` of ./dev for an environment that is up to date."""
     head = f"{folder}\n{_LOCK}\n".encode()
     content = b"".join((folder / name).read_bytes() for name in (_LOCK, "pyproject.toml", "dev"))
     return f"{sys.version} {hashlib.sha256(head + content).hexdigest()}"

@@ -1,4 +1,4 @@
-"""What a cluster has in its database: who holds each plant, and which gateway wrote each change.
+"""The data of a cluster in its database: which gateway holds each plant, and which gateway wrote each change.
 
 A trigger of the database notes the writer and the holder of each change in the same transaction.
 """

@@ -1,4 +1,4 @@
-"""What `domogate doctor` finds."""
+"""The results of `domogate doctor`."""
 
 import json
 from typing import Any, NamedTuple

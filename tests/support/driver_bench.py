@@ -141,7 +141,7 @@ class Bench(ABC):
 
     @abstractmethod
     def count_commands(self, lamp: AttachedModule) -> int:
-        """How many commands have reached the device, executed or not."""
+        """The number of commands that have reached the device, executed or not."""
 
     # driver
 

@@ -59,7 +59,7 @@ class Side:
         self.host = Driven()
         self.is_moving = False
         self.looked = 0
-        """How often the fabric has asked whether a shard is moving."""
+        """The number of times that the fabric has asked whether a shard is moving."""
         self.spread: list[float] = []
         self.spreading = asyncio.Event()
         """While it is not set, the other gateways do not know what an order has changed."""

@@ -250,7 +250,7 @@ class FaultRounds:
 
 
 def count_turns(events: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """How often each plug turned, by events in the order of their ids. All plugs were off at the start."""
+    """The number of changes of each plug, by events in the order of their ids. All plugs were off at the start."""
     ordered = sorted({int(event["id"]): event for event in events}.items())
     turns: Counter[str] = Counter()
     last: dict[str, bool] = {}

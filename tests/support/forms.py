@@ -71,7 +71,7 @@ def the_form(page: str, action: str) -> Form:
 
 
 def passkey_options(page: str, action: str) -> dict[str, Any]:
-    """What the script of the page asks the browser for, in the form to `action`."""
+    """The options that the script of the page passes to the browser, in the form to `action`."""
     found = re.search(rf'action="{re.escape(action)}" data-passkey="\w+" data-options="([^"]*)"', page)
     assert found, page
     options: dict[str, Any] = json.loads(html.unescape(found[1]))

@@ -50,7 +50,7 @@ def read_only(path: Path) -> sqlite3.Connection:
 
 
 def turns_in_history(path: Path) -> dict[str, int]:
-    """How often each plug was toggled, according to the changes. All plugs were off at the start."""
+    """The number of times that each plug was toggled, according to the changes. All plugs were off at the start."""
     turns: dict[str, int] = {}
     last: dict[str, bool] = {}
     with closing(read_only(path)) as connection:

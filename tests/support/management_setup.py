@@ -108,7 +108,7 @@ class ManagementApi(TokenApi):
         self.counters = Counters({}, 0, {}, 0)
         """The counters of the gateway. A test may replace them."""
         self.cluster: ClusterStatus | None = None
-        """What the gateway knows about its cluster. A test may replace it."""
+        """The facts that the gateway knows about its cluster. A test may replace them."""
         self.warnings: dict[ProblemKind, str] = {}
         """The warnings of the gateway. A test may replace them."""
         self.settings = Settings()

@@ -1,4 +1,4 @@
-"""What a walk through the pages does: it opens a page, sends a form, and looks at what is shown."""
+"""The steps of a walk through the pages: open a page, send a form, and look at the answer."""
 
 from collections.abc import Awaitable, Callable
 

@@ -43,12 +43,12 @@ class Block(NamedTuple):
 
     @property
     def answers(self) -> list[str]:
-        """What a reader types when the commands ask."""
+        """The answers that a reader types when the commands ask."""
         return self.mark.removeprefix(_ANSWERS).split(" | ") if self.mark.startswith(_ANSWERS) else []
 
     @property
     def script(self) -> str:
-        """What a reader types."""
+        """The lines that a reader types."""
         if self.language != "console":
             return self.text
         return "".join(line.removeprefix(_PROMPT) for line in self.text.splitlines(keepends=True) if line.startswith(_PROMPT))

@@ -1,4 +1,4 @@
-"""What the pages name: a running demo, its ready file, a broker with devices, a receiver, and the folder of the reader."""
+"""The things in the pages: a running demo, its ready file, a broker with devices, a receiver, and the folder of the reader."""
 
 import json
 import re

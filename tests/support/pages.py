@@ -102,7 +102,7 @@ class Walk:
         await self.page.get_by_role("button", name="Log in", exact=True).click()
 
     async def find_problems(self, name: str = "", rules: Rules = "all") -> list[str]:
-        """What axe-core and the layout find. With a name, the page is kept as a picture if DOMOGATE_SCREENSHOTS is a folder."""
+        """Return problems of the page. With a name, the page is kept as a picture if DOMOGATE_SCREENSHOTS is a folder."""
         await expect(self.page.locator(".loading")).to_have_count(0)
         if name and _SCREENSHOTS:
             folder = Path(_SCREENSHOTS)
@@ -115,7 +115,7 @@ class Walk:
         ]
 
     async def find_problems_everywhere(self, name: str = "", looks: Sequence[tuple[int, Scheme]] = LOOKS) -> list[str]:
-        """What `find_problems` finds in these looks. Loading the page again for each look would take much longer."""
+        """Return the problems in these looks. Loading the page again for each look would take much longer."""
         found, size, look = [], self.page.viewport_size, self._look
         await self.page.evaluate(_STOP_TRANSITIONS)
         for width, scheme in looks:

@@ -1,4 +1,4 @@
-"""What the dashboards and the alert rules ask Prometheus for."""
+"""The queries of the dashboards and the alert rules to Prometheus."""
 
 import json
 import re

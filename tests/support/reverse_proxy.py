@@ -34,7 +34,7 @@ class ReverseProxy:
     folder: Path = field(default_factory=Path, init=False)
     """Stands for /tmp and for the folder of the certificate while the program runs."""
     log: str = ""
-    """What the program has written. It is known when the program has ended."""
+    """The output of the program. It is known when the program has ended."""
 
     @property
     def url(self) -> str:

@@ -150,7 +150,7 @@ def bundle(folder: Path, program: str, *options: str) -> str:
 
 
 def setup_of(demo: SdkDemo) -> dict[str, Any]:
-    """What the program needs to know."""
+    """The values that the program needs."""
     credentials: dict[str, dict[str, str]] = {}
     for call in CALLS:
         headers = {} if call.operation == "picture" else demo.headers_for(call)

@@ -5,7 +5,7 @@ import { type Answer, Lost } from "./http.js";
 import type { Operation } from "./operation.js";
 import { isUncertain, refusalOf } from "./refusals.js";
 
-/** The effect of one call. An uncertain attempt stays uncertain, whatever the answers of later attempts are. */
+/** The effect of one call. An uncertain attempt stays uncertain, even after the answers of later attempts. */
 export class Effect {
   readonly #operation: Operation;
   #mayBeDone = false;

@@ -44,7 +44,7 @@ _SURFACES = {surface.prefix.split("/")[1].encode(): (surface, routes_of(surface)
 
 @cache
 def list_operations() -> Mapping[str, KnownOperation]:
-    """Return all operations, by the name that the clients use and, if they have one, by their id in the contract."""
+    """Return all operations by the name that the clients use. Operations of the contract are also listed by their id."""
     of_families = [
         KnownOperation(f"{family.slug}.{one.name}", errors_of_family(one), one.id)
         for family in FAMILIES

@@ -84,7 +84,7 @@ def _check_kind(session: Session, operation: Operation, ids: Ids) -> None:
 
 
 def _changed(token: str) -> str:
-    """Return the token with another last byte of the signature. A text that is not a JWT gets one more letter."""
+    """Return the token with a changed signature. A text that is not a JWT gets one more letter."""
     head, dot, signature = token.rpartition(".")
     if not dot:
         return f"{token}x"

@@ -147,7 +147,7 @@ def _judge_devices(session: Session, operation: Operation, exchanges: list[Excha
 
 
 def objects_in(part: Any, field: str = "") -> list[dict[str, Any]]:
-    """Return the objects in the list `part`, or in the list in the field `field` of the object `part`. Anything else is left
+    """Return the objects in the list `part`, or in the list in the field `field` of the object `part`. Other values are left
     out.
     """
     if field:

@@ -51,7 +51,7 @@ class Guarded(Protocol):
 
 
 class Guards:
-    """The state that all connections of a server share: limits, counts, a coarse clock and the sweep."""
+    """The state that all connections of a server share: limits, counts, the time of the last sweep, and the sweep itself."""
 
     def __init__(
         self, limits: Limits, on_refused: Callable[[int], None] | None = None, connections: Connections | None = None

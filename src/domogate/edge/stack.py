@@ -164,7 +164,7 @@ class Edge:
         return self._handlers.get((method, segments[1])) or self._handlers.get((method, url))
 
     async def answer(self, request: Request, handler: Handler) -> Reply:
-        """Do for a direct request what `__call__` does for other requests."""
+        """Do the same as `__call__`, for a direct request."""
         started, status = self._begin(), 0
         read = request.notes.get("edge")
         if read is None:

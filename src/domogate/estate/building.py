@@ -121,7 +121,7 @@ class EstateBuilder:
 
 
 class _Prototype(NamedTuple):
-    """The parts of a module that are the same for all repeated records with the same lines after the name (`repeated.py`)."""
+    """The part of a module that repeated records share: everything after the name (`repeated.py`)."""
 
     fields: tuple[Any, ...]
     """The fields of the module after its name."""

@@ -1,7 +1,7 @@
 """Reads simple YAML quickly, plant by plant. Exports are simple YAML, except if options of a driver have unusual keys.
 
 Simple YAML has block lists, and block mappings with words as keys. A value is a plain text of usual characters, a quoted text,
-or a list or mapping in brackets. Each value is within one line. Each comment has a line of its own. For such text the result is
+or a list or mapping in brackets. Each value is within one line. Each comment has its own line. For such text the result is
 the same as the result of the YAML parser, but without positions. Reading takes a fraction of the time. Other text raises
 NotSimple; then the YAML parser must read the whole file.
 """

@@ -62,7 +62,8 @@ class RegularBackups:
         """Whether a backup is due by the clock or by the time of the event loop.
 
         The names of the files have the time of the clock, so the schedule survives a restart. The time of the event loop does
-        not change if somebody sets the clock. A backup from the future counts as recent only if it is less than `every` ahead.
+        not change if somebody sets the clock. A backup with a time in the future counts as recent only if this time is less
+        than `every` ahead.
         """
         now = asyncio.get_running_loop().time()
         if now < self._not_before:

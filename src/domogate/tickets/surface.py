@@ -78,7 +78,7 @@ SURFACE = Surface(
     name="tickets",
     prefix="/tickets",
     description="For SDKs and door stations: a ticket (E11, E15) is redeemed once, and opens a lock or switches a camera on. "
-    "The ticket is the credential: no subscription key and no token is needed. `type` tells refusals apart.",
+    "The ticket is the credential: no subscription key and no token is needed. Clients distinguish refusals by `type`.",
     operations=OPERATIONS,
     credentials=PictureToken,
 )

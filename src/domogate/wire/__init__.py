@@ -23,7 +23,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*$")
 
 
 class InputModel(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Base of request bodies. Unknown fields are refused, so that typing errors are found."""
+    """Base of request bodies. Unknown fields are refused, so that spelling mistakes are found."""
 
 
 class OutputModel(msgspec.Struct, frozen=True, rename="camel"):

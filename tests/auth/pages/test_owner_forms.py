@@ -1,4 +1,4 @@
-"""What an owner cannot do with the forms that invite people and change their limits."""
+"""Actions that an owner cannot do with the forms that invite people and change their limits."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What each component of Home Assistant becomes. `test_mqtt_home_assistant_lights.py` has the lights."""
+"""The module that is made from each component of Home Assistant. `test_mqtt_home_assistant_lights.py` has the lights."""
 
 import json
 from typing import Any

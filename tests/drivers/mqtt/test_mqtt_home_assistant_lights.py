@@ -1,4 +1,4 @@
-"""What lights of Home Assistant become: switched, with levels, and with colours of all modes."""
+"""Modules that are made from lights of Home Assistant: switched, with levels, and with colours of all modes."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""How templates of announcements for Home Assistant are translated, and that no template costs much."""
+"""Templates of announcements for Home Assistant are translated, and no template takes much CPU time."""
 
 import sys
 from collections.abc import Callable

@@ -46,7 +46,7 @@ MEASURED = ("power", "energy", "temperature", "humidity", "load_active")
 
 
 def told(state: State | None) -> dict[str, object]:
-    """What orders decide in a state."""
+    """The part of a state that orders set."""
     return {name: value for name, value in msgspec.structs.asdict(state).items() if name not in MEASURED} if state else {}
 
 

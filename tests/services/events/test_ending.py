@@ -1,4 +1,4 @@
-"""How streams end: withdrawn rights, expired credentials, a drain, and slow clients."""
+"""The end of streams: withdrawn rights, expired credentials, a drain, and slow clients."""
 
 import asyncio
 import time

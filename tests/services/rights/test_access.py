@@ -1,4 +1,4 @@
-"""What a person may see of a plant: exactly the data that an operation of a family shows to this person."""
+"""The part of a plant that a person may see: exactly the data that an operation of a family shows to this person."""
 
 from math import inf
 

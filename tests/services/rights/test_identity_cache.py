@@ -1,4 +1,4 @@
-"""The identity cache returns the current clients and people, whichever process changed them."""
+"""The identity cache returns the current clients and people, even if another process changed them."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

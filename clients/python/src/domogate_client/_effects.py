@@ -1,4 +1,4 @@
-"""What a flow asks its driver to do.
+"""The actions that a flow asks its driver to do.
 
 A flow is a generator that contains the logic of a call and does no input or output. It yields an effect, and the driver sends
 the result back or throws an error into the flow. There are two drivers: one blocks, one awaits. So the logic exists once.

@@ -52,7 +52,7 @@ class Operation(Generic[T]):
         self.takes_idempotency_key = repeatable
         self.is_read = method == "GET"
         self.empty = empty
-        """What is decoded instead of the body if the status is 204."""
+        """The value that is decoded instead of the body if the status is 204."""
         self._begin, *rest = re.split(r"\{(\w*)\}", path)
         self._parameters = list(zip(rest[::2], rest[1::2], strict=True))
         self._hex_ids = hex_ids

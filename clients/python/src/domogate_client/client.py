@@ -43,7 +43,7 @@ class Settings(TypedDict, total=False):
 
 
 class _Base:
-    """What both clients know."""
+    """The data that both clients have."""
 
     def __init__(self, base_url: str, subscription_key: str | None, settings: Settings) -> None:
         url = httpx.URL(base_url)

@@ -1,4 +1,4 @@
-"""What all entities of the integration share."""
+"""The code that all entities of the integration share."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar, cast

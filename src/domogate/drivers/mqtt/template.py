@@ -70,7 +70,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def find(self, payload: bytes, *, keep_text: bool = False) -> Any:
         """Return the value at the path, of any JSON type. Raises Unreadable.
 
-        Without a path, the value is the payload: a text if `keep_text`, otherwise a number or a boolean if it is one.
+        Without a path, the value is the payload. Unless `keep_text` is true, the text of a number or boolean is converted.
         """
         if not self.path:
             text = read_text(payload)

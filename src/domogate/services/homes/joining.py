@@ -5,7 +5,7 @@ from domogate.services.rights.access import Access
 
 
 async def find_joined_at(store: FeedStore, access: Access) -> float:
-    """Return the later of two times: the person joined the home, and the period of the guest began.
+    """Return the later of two times: the time of joining the home, and the beginning of the guest's period.
 
     The store keeps the cursor of the newest change at the time of joining, not the time. So this function uses the time of the
     first change after this cursor that the store still has. This time is never before the time of joining.

@@ -1,4 +1,4 @@
-"""Options of a device whose topics are in its options: how the gateway learns that it is online, and asks for its state."""
+"""Options that say how the gateway learns that a device is online, and how it asks for the state of the device."""
 
 from collections.abc import Iterator, Sequence
 

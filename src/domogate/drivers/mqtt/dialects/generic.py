@@ -275,8 +275,9 @@ class Generic(Codec):
         return Publication(target.topic, fill_color(self._options.color_as, target.payload, *color).encode())
 
     def _encode_operation(self, mode: object, function: object) -> Publication:
-        """Return the message that sets mode and function. A function is sent with the manual mode, or if `map` has a word for
-        both.
+        """Return the message that sets mode and function.
+
+        It has the function in the manual mode, and in another mode if `map` has a word for this mode with this function.
         """
         target = self._options.command[_OPERATION]
         known = ThermostatMode.MANUAL if mode is None else mode

@@ -30,7 +30,7 @@ class Untranslatable(Exception):
 
 
 class ValueTemplate(msgspec.Struct, frozen=True):
-    """Where a value is in a payload, its factor and offset, and the choice between two words that it makes."""
+    """The place of a value in a payload, its factor and offset, and the choice that it makes between two words."""
 
     path: str = ""
     scale: float = 1.0
