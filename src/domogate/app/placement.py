@@ -1,4 +1,4 @@
-"""Decides which plants a gateway drives: all plants or, in a cluster, its share of the plants."""
+"""Decides which plants a gateway drives: all plants, or its share of the plants in a cluster."""
 
 from importlib.util import find_spec
 from typing import Protocol

@@ -93,7 +93,7 @@ class Tools:
 async def open_tools(settings: Settings, *, create: bool = True, temporary: bool = False) -> AsyncIterator[Tools]:
     """Yield the tools, and close the store at the end.
 
-    The URL in links and tokens is the setting `public_url` or, without this setting, the URL of the gateway that started last.
+    The URL in links and tokens is the setting `public_url`. If it is not set, the URL is that of the gateway that started last.
     Without `create`, the data folder is not created. The folder may be missing if the database is on a server. If `temporary`
     is true, nobody needs the data after this process.
     """

@@ -1,4 +1,4 @@
-"""Prints results to standard output, as a table or, with --json, as JSON. Other messages go to standard error."""
+"""Prints results to standard output, as a table, or as JSON with --json. Other messages go to standard error."""
 
 import re
 import sys

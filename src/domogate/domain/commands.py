@@ -35,7 +35,7 @@ class SetLight(_Command, tag="set light", frozen=True, gc=False):
 
     @property
     def brightness(self) -> int | None:
-        """The brightness: the level or, if there is no level, the field `value` of the colour."""
+        """The brightness: the level, or the field `value` of the colour if there is no level."""
         return round(self.color.value) if self.level is None and self.color is not None else self.level
 
     def find_contradiction(self) -> str | None:
@@ -113,7 +113,7 @@ class OrderState(StrEnum):
     FAILED = "failed"
     """The device refused the order or could not be reached."""
     EXPIRED = "expired"
-    """The deadline passed before the order was sent or, if `sent_at` is set, before the device confirmed it."""
+    """The deadline passed before the order was sent. If `sent_at` is set, it passed before the device confirmed the order."""
     UNKNOWN = "unknown"
     """The order was sent, but the process ended before the outcome was known."""
 

@@ -84,7 +84,7 @@ class LogRepeats:
         return known is not None
 
     def flush(self, *, everything: bool = False) -> None:
-        """Log the counts that are due or, with `everything`, all counts.
+        """Log the counts that are due. With `everything`, log all counts.
 
         A cause that was not repeated for a whole period is removed.
         """

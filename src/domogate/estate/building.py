@@ -170,7 +170,7 @@ class _Content:
         return Module(identity, IDENTITY.read(record["internalId"]), record["name"], *prototype.fields)
 
     def _with_units(self, record: Record) -> list[Module]:
-        """Return the module and, if it is a controller, the emergency units below it."""
+        """Return the module, and the emergency units below it if it is a controller."""
         kind = KINDS[record["kind"]]
         controller = IDENTITY.read(record["controller"]) if "controller" in record else None
         of_kind = {} if self._driver is None or kind is DeviceKind.SCENE else {"driver": self._driver}

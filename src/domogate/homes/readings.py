@@ -56,7 +56,7 @@ class RoomEnergyOut(UsedOut, frozen=True):
 
 
 class HomeEnergyOut(UsedOut, frozen=True):
-    """The energy of a home. The total is the sum of its energy meters or, if no meter measured something, of its plugs.
+    """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something.
 
     `simulated` is true if one of the measuring devices does not exist: the values of this device are invented.
     """

@@ -106,7 +106,7 @@ class Driver(Protocol):
         ...
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float, /) -> Picture:
-        """Take a picture. Raise DeviceOffline, DeviceTimeout or, if the camera is off or sends no picture, DeviceRefused."""
+        """Take a picture. Raise DeviceOffline, DeviceTimeout, or DeviceRefused if the camera is off or sends no picture."""
         ...
 
 

@@ -15,7 +15,7 @@ _NEWEST_CHANGE = select(changes.c.at).order_by(changes.c.cursor.desc()).limit(1)
 
 
 def find_last_time(connection: Connection) -> float | None:
-    """Return the stored time or, if there is none (in a store of an earlier version), the time of the newest change."""
+    """Return the stored time. In a store of an earlier version, which has none, return the time of the newest change."""
     found = connection.execute(_LAST_TIME).scalar()
     return found if found is not None else connection.execute(_NEWEST_CHANGE).scalar()
 

@@ -145,8 +145,8 @@ def write_clients(tx: Transaction, difference: Difference) -> None:
 def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
     """Compare the subscriptions of the estate with the stored subscriptions. Nothing is written.
 
-    For each subscription of the estate, a stored subscription with the same key is looked for. If there is none, one with the
-    same id is looked for. A subscription that was revoked stays revoked.
+    For each subscription of the estate, the stored subscription with the same key is used. If no stored subscription has this
+    key, the stored subscription with the same id is used. A subscription that was revoked stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}

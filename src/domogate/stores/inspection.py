@@ -31,7 +31,7 @@ LARGE_FILE = 1 << 30
 
 
 class DatabaseUnusable(RuntimeError):
-    """The database cannot be used: the store does not start or, if it runs, the operation fails.
+    """The database cannot be used: the store does not start. If the store already runs, the operation fails.
 
     The message says why and what to do.
     """

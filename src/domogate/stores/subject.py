@@ -199,7 +199,7 @@ class SqlSubject:
         return self._writer is not None and self._writer.is_reachable
 
     def _explain(self, error: Exception) -> Exception:
-        """Return the error itself or, if it means that the database is damaged, a DatabaseUnusable.
+        """Return the error itself, or a DatabaseUnusable if the error means that the database is damaged.
 
         If the database cannot be written, return a StoreNotWritable. If it is damaged, also call `on_damage`. This method can
         be called on any thread.

@@ -95,4 +95,4 @@ class KitServices(msgspec.Struct, frozen=True):
     fault_injector: FaultInjector
     clock: Clock
     operations: Mapping[str, KnownOperation]
-    """All operations of the gateway, by name and, if they have one, by id."""
+    """All operations of the gateway by name. Operations of the contract are also listed by id."""

@@ -22,7 +22,7 @@ export interface PeriodReading {
 }
 
 /**
- * The energy of a home. The total is the sum of its energy meters or, if no meter measured something, of its plugs.
+ * The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something.
  */
 export interface HomeEnergy {
   readonly used: number | null;

@@ -65,7 +65,7 @@ class Visit(msgspec.Struct, frozen=True):
         return Actor(self.user.id, self.address)
 
     def get(self, name: str) -> str:
-        """Return a field of the posted form or, for GET, of the query."""
+        """Return a field of the posted form. For GET, return a field of the query."""
         return self.form.get(name) if self.request.method == "POST" else self.request.query_params.get(name, "")
 
     def notice_of(self, known: Collection[str]) -> str | None:

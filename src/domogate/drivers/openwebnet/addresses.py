@@ -28,7 +28,7 @@ class Where(msgspec.Struct, frozen=True, gc=False):
     scope: Scope
     area: int = 0
     point: int = 0
-    """The number of the point in its area or, if the address is a group, the number of the group."""
+    """The number of the point in its area. For a group, this is the number of the group."""
     interface: str = ""
     """The local bus behind an interface, "01" to "15". The main bus (private riser) is ""."""
 

@@ -54,7 +54,7 @@ def to_digits(hexadecimal: str) -> str:
 
 
 def from_digits(digits: str) -> str:
-    """Return the hexadecimal text of a digest. Raises ValueError if `digits` has anything but pairs from 00 to 15."""
+    """Return the hexadecimal text of a digest. Raises ValueError if `digits` does not consist of pairs from 00 to 15."""
     values = [int(digits[at : at + 2]) for at in range(0, len(digits), 2)]
     if len(digits) % 2 or any(value > 15 for value in values):
         raise ValueError("not a text of hexadecimal digits, each written as two decimal digits")

@@ -157,7 +157,7 @@ class HomeHistory:
     async def _measure(self, module_id: Id, since: float, until: float) -> Used:
         """Return the energy that the module used.
 
-        The energy is computed from the counter of the module or, without a counter, from the measured power.
+        The energy is computed from the counter of the module. Without a counter, it is computed from the measured power.
         """
         times = (2 * since - until, since, until)
         before, begin, end = [await self._read_counter(module_id, at) for at in times]

@@ -37,7 +37,7 @@ class Clients:
     async def add(self, client: Client, *, confidential: bool, by: Actor = COMMAND_LINE) -> tuple[Client, str | None]:
         """Register a client.
 
-        Return the client and, if the client is confidential, its secret. The secret is not shown again.
+        Return the client and the secret of a confidential client. The secret is not shown again.
         """
         if client.id == PAGES_CLIENT:
             raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. Choose another id.")

@@ -53,7 +53,7 @@ class FaultInjector:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> Sequence[Injection]:
-        """Inject a fault. Return one injection or, for a battery or failure of a whole plant, one for each suitable module.
+        """Inject a fault, and return the injections: one for each suitable module if a plant gets a battery or failure fault.
 
         Raises NoSuchPlant or ValueOutOfRange. Raises NoSuchModule if there is no such module, or no module can have the fault.
         """

@@ -22,7 +22,7 @@ def is_ahead(next_at: float, now: float) -> bool:
 def find_due_time(next_at: float, now: float) -> float:
     """Return the time up to which planned attempts are due now.
 
-    The result is `now` or, if a wrong clock set `next_at` too far in the future, `next_at`.
+    Usually the result is `now`. If a wrong clock set `next_at` too far in the future, the result is `next_at`.
     """
     return now if next_at <= now or is_ahead(next_at, now) else next_at
 

@@ -29,8 +29,7 @@ class PeriodReading(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class HomeEnergy(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The energy of a home. The total is the sum of its energy meters or, if no meter measured something, of its
-    plugs."""
+    """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something."""
 
     used: float | None
     used_before: float | None

@@ -114,7 +114,7 @@ def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
         raise Unreadable(f"it has more than {_MOST_PARTS} components")
     for part, own in parts.items():
         full = _with_full_names(own) if isinstance(own, dict) else {}
-        # A part with nothing but its platform was removed from the device.
+        # A part that has only its platform was removed from the device.
         if isinstance(full.get("platform"), str) and len(full) > 1:
             yield _announcement(full["platform"][:_LONGEST_NAME], f"{'/'.join(ids)}/{part[:_LONGEST_NAME]}", {**config, **full})
 
