@@ -1,4 +1,4 @@
-"""Operations for the developer's own applications, and for reading what the operator allows."""
+"""Operations for the developer's own applications, and for the rules of the operator."""
 
 from typing import Annotated
 

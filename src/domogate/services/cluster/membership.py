@@ -34,8 +34,8 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
     another member drives these devices. `pause`: the shortest time between the beginnings of two renewals. `cut_off`: a member
     that gets no messages gives its shards away after this time, if other members get messages. If NATS stops, `cut_off` must be
-    long enough for two steps: each member notices that NATS has stopped (one second, the time between two pings), and each
-    member reads in the database that the other members noticed it too (one renewal).
+    long enough for two steps. First, each member notices that NATS has stopped: one second, the time between two pings. Second,
+    each member reads in the database that the other members noticed it: one renewal.
     """
 
     lease: float = 6.0
