@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support import processes
-from support.examples import LONG_PROFILE
+from support.examples import FAST_EXAMPLES, FAST_PROFILE, LONG_PROFILE
 from support.virtual_time import use_virtual_time
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fast", parent=settings.get_profile("whole"), max_examples=10)
+settings.register_profile(FAST_PROFILE, parent=settings.get_profile("whole"), max_examples=FAST_EXAMPLES)
 settings.register_profile(LONG_PROFILE, parent=settings.get_profile("whole"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole"))
 

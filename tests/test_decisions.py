@@ -223,6 +223,7 @@ class TestRecords:
         ]
         assert wrong == []
 
+    @pytest.mark.slow
     def test_every_decision_cited_anywhere_exists(self) -> None:
         known = records()
         here = Path(__file__)

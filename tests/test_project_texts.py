@@ -74,6 +74,7 @@ class TestWhatIsNotSaid:
     def test_no_file_names_a_package_registry(self) -> None:
         assert lines_matching(NAMES_A_HOST) == []
 
+    @pytest.mark.slow
     def test_no_file_names_a_path_of_somebodys_machine(self) -> None:
         assert lines_matching(NAMES_A_FOLDER) == []
 

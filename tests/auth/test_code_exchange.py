@@ -189,6 +189,7 @@ class TestUsedTwice:
         assert not await provider.is_alive(tokens["id_token"])
         assert (await browser.refresh(tokens["refresh_token"])).status_code == 400
 
+    @pytest.mark.slow
     async def test_of_fifty_at_once_exactly_one_succeeds(self, browser: Browser) -> None:
         code = (await browser.grant_access())["code"]
         answers = await asyncio.gather(*(browser.redeem(code) for _ in range(50)))

@@ -78,6 +78,7 @@ class TestWhat:
             assert url.startswith(ISSUER)
             assert (await browser.http.get(url)).status_code != 404, name
 
+    @pytest.mark.slow
     async def test_the_algorithms_are_those_of_the_keys(self, browser: Browser, provider: Provider) -> None:
         assert (await read(browser))["id_token_signing_alg_values_supported"] == ["ES256"]
         await provider.store.add_signing_key(new_signing_key("RS256", provider.clock.now()))

@@ -181,6 +181,7 @@ class TestRetry:
         assert (await browser.refresh(first["refresh_token"])).status_code == 400
         assert (await browser.refresh(third["refresh_token"])).status_code == 400
 
+    @pytest.mark.slow
     async def test_of_fifty_at_once_exactly_one_successor_comes(self, browser: Browser, provider: Provider) -> None:
         first = await browser.get_tokens()
         answers = await asyncio.gather(*(browser.refresh(first["refresh_token"]) for _ in range(50)))
@@ -204,6 +205,7 @@ class TestRetry:
 
 
 class TestAFlood:
+    @pytest.mark.slow
     async def test_many_values_that_are_no_refresh_tokens_cost_no_writes(self, browser: Browser, provider: Provider) -> None:
         token = (await browser.get_tokens())["refresh_token"]
         for number in range(UNKNOWN_TOKENS):

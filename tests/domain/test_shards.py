@@ -5,6 +5,7 @@ from hypothesis import given, settings
 
 from domogate.domain.ids import new_id
 from domogate.domain.shards import SHARDS, choose_member, shard_of, share_of
+from support.examples import examples
 from support.stores import an_id
 
 _members = st.sets(st.integers(1, 60).map(lambda number: str(an_id(number))), min_size=1, max_size=6)
@@ -26,14 +27,14 @@ class TestShardOfAPlant:
 
 
 class TestShares:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     @given(_members, st.uuids().map(str))
     def test_a_joining_member_only_takes_shards(self, members: set[str], joining: str) -> None:
         before, after = _placing(members), _placing(members | {joining})
         moved = {new for old, new in zip(before, after, strict=True) if old != new}
         assert moved == {joining}
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     @given(_members, st.uuids().map(str))
     def test_only_the_shards_of_a_leaving_member_move(self, members: set[str], leaving: str) -> None:
         before, after = _placing(members | {leaving}), _placing(members)

@@ -58,6 +58,7 @@ def fail(number: int, event: str = "order not written", reason: str = "disk full
 
 
 class TestOneCause:
+    @pytest.mark.slow
     def test_the_first_failure_is_whole_and_the_others_are_counted(
         self, stream: io.StringIO, repeats: LogRepeats, seconds: Seconds
     ) -> None:
@@ -117,6 +118,7 @@ class TestDifferentCauses:
             get_logger("test").info("started")
         assert len(lines(stream)) == 20
 
+    @pytest.mark.slow
     def test_the_number_of_causes_is_bounded_and_no_count_is_lost(self, stream: io.StringIO, repeats: LogRepeats) -> None:
         fail(0, event="first")
         fail(0, event="first")

@@ -117,6 +117,7 @@ class TestDecoding:
         RateSharing(windows, ManualClock(), lambda _: None).receive(content)
         assert len(windows) == 0
 
+    @pytest.mark.slow
     def test_counts_for_any_number_of_keys_take_bounded_memory(self) -> None:
         windows, rate = RateWindows(), parse_rate("5/day")
         own = windows.find("own", rate)

@@ -18,6 +18,7 @@ def document() -> dict[str, Any]:
 
 
 class TestTheDocument:
+    @pytest.mark.slow
     def test_is_valid_and_has_every_operation(self, document: dict[str, Any]) -> None:
         check_document(document, SURFACE)
 

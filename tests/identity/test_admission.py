@@ -168,6 +168,7 @@ class TestAKeyThatIsNotLetIn:
         await setup.store.add_subscription(new_subscription("app", key, NOON))
         await setup.admission.admit(key.encode())
 
+    @pytest.mark.slow
     async def test_fills_no_memory_however_many_come(self, setup: AdmissionSetup) -> None:
         good, _ = await setup.issue()
         await setup.admit(good)

@@ -30,6 +30,7 @@ class TestAGoodToken:
         assert issuers.verifier.find_verified(token) is not None
         assert issuers.identity.store.reads == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("algorithm", ["ES256", "RS256", "PS256", "EdDSA"])
     async def test_may_be_signed_with_any_algorithm_of_the_allow_list(self, algorithm: str) -> None:
         key = IssuerKey("k", algorithm)

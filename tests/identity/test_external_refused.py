@@ -112,6 +112,7 @@ class TestAForgedToken:
         token = signed + b"." + base64.urlsafe_b64encode(signature).rstrip(b"=")
         assert "algorithm" in await issuers.refusal(token)
 
+    @pytest.mark.slow
     async def test_with_an_algorithm_its_key_is_not_for_is_refused(self) -> None:
         issuers = await new_issuers()
         pss = IssuerKey("k1", "PS256")
@@ -138,6 +139,7 @@ class TestAForgedToken:
         claims = issuers.identity.claims()
         assert "kid" in await issuers.refusal(IssuerKey("k1").sign(claims, typ="at+jwt"))
 
+    @pytest.mark.slow
     async def test_by_one_issuer_in_anothers_name_is_refused(self) -> None:
         identity = await new_identity()
         other = IssuerKey("k1", "RS256")

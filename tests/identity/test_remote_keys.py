@@ -126,12 +126,14 @@ class TestKeys:
         assert await keys.find("other", "ES256") is None
         assert await keys.find("first", "ES256") is not None
 
+    @pytest.mark.slow
     async def test_without_an_id_the_only_key_of_the_algorithm_is_taken(self) -> None:
         source = FakeIssuer(URL, IssuerKey(None), IssuerKey("rsa", "RS256"))
         assert await remote(source).find(None, "ES256") is not None
         source = FakeIssuer(URL, FIRST, SECOND)
         assert await remote(source).find(None, "ES256") is None
 
+    @pytest.mark.slow
     async def test_a_key_is_for_its_own_algorithm_only(self) -> None:
         keys = remote(FakeIssuer(URL, FIRST, IssuerKey("rsa", "RS256")))
         assert await keys.find("first", "RS256") is None

@@ -58,6 +58,7 @@ class TestAPlannedRotation:
         identity.clock.advance(0.1)
         assert (await identity.keyring.find_current()).kid == rotation.kid
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("algorithm", "offset"), [("ES256", 0), ("ES256", 7), ("ES256", 149), ("ES256", 299), ("RS256", 149)]
     )

@@ -125,6 +125,7 @@ class TestKeyRing:
         assert await ring.find_key(retired.kid) is None
         assert [key.kid for key in await ring.list_keys()] == [successor.kid]
 
+    @pytest.mark.slow
     async def test_a_gateway_set_to_another_algorithm_publishes_a_key_of_it_ahead_and_still_verifies_the_old(self) -> None:
         store = MemoryStore(ManualClock())
         await KeyRing(store, store.clock).start()
@@ -157,6 +158,7 @@ class TestKeyRing:
 
 
 class TestJwks:
+    @pytest.mark.slow
     @pytest.mark.parametrize("algorithm", ["ES256", "RS256"])
     async def test_it_publishes_only_public_members_with_kid_use_and_alg(self, algorithm: str) -> None:
         store = MemoryStore(ManualClock())
@@ -230,6 +232,7 @@ class TestMintedTokens:
             with pytest.raises(ValueError, match="grant"):
                 await identity.signer.mint_token(TokenKind.ACCESS, identity.anna, identity.app, grant)
 
+    @pytest.mark.slow
     async def test_an_rs256_gateway_signs_what_verifies_elsewhere_and_here(self) -> None:
         identity = Identity(algorithm="RS256")
         await identity.keyring.start()

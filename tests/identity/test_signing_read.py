@@ -32,12 +32,12 @@ async def _start_signer(algorithm: str) -> TokenSigner:
 
 
 class TestReading:
-    @pytest.mark.parametrize("algorithm", ["ES256", "RS256"])
+    @pytest.mark.parametrize("algorithm", ["ES256", pytest.param("RS256", marks=pytest.mark.slow)])
     async def test_gives_back_what_was_signed_expired_or_not(self, algorithm: str) -> None:
         signer = await _start_signer(algorithm)
         assert await signer.read(await signer.sign(CLAIMS, typ=TYP), typ=TYP) == CLAIMS
 
-    @pytest.mark.parametrize("algorithm", ["ES256", "RS256"])
+    @pytest.mark.parametrize("algorithm", ["ES256", pytest.param("RS256", marks=pytest.mark.slow)])
     async def test_a_changed_payload_or_signature_is_none(self, algorithm: str) -> None:
         signer = await _start_signer(algorithm)
         head, body, signature = (await signer.sign(CLAIMS, typ=TYP)).split(".")

@@ -40,6 +40,7 @@ def used_packages() -> set[str]:
 
 
 class TestBill:
+    @pytest.mark.slow
     def test_it_names_each_package_of_the_lock_files_once(self, bill: dict[str, Any]) -> None:
         named = [f"{one['name']} {one['version']}" for one in bill["components"]]
         assert len(named) == len(set(named))
@@ -95,6 +96,7 @@ class TestBill:
         with pytest.raises(CannotPackage, match=r"some\.lock has no hash of msgspec; run \./dev lock"):
             list_python_parts(lock)
 
+    @pytest.mark.slow
     def test_it_follows_the_schema_of_cyclonedx(self, written: tuple[Path, Path]) -> None:
         assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(written[0].read_text()) is None
 
@@ -105,6 +107,7 @@ class TestBill:
         wrong = written[0].read_text().replace(old, new, 1)
         assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(wrong) is not None
 
+    @pytest.mark.slow
     def test_it_is_the_same_when_it_is_written_again(self, written: tuple[Path, Path], tmp_path: Path) -> None:
         assert [path.read_bytes() for path in describe_parts(tmp_path, WHEN)] == [path.read_bytes() for path in written]
 

@@ -69,6 +69,7 @@ def test_a_wrong_version_is_refused(checkout: Path, version: str, capsys: pytest
     assert (checkout / SOURCE).read_text() == before
 
 
+@pytest.mark.slow
 def test_no_other_file_for_users_has_the_version_of_the_gateway() -> None:
     """Such a file would keep the old version at the next release."""
     version = re.compile(rf"(?<![\d.^~]){re.escape(read_version())}(?![\d.])")

@@ -122,6 +122,7 @@ class TestClock:
             await asyncio.sleep(HOUR)
         assert len(folder.files) == (2 if leap == -YEAR else 1)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("leap", [-YEAR, -2 * HOUR, 2 * HOUR, YEAR])
     async def test_after_a_leap_there_is_still_one_each_day(self, folder: Folder, clock: LoopClock, leap: float) -> None:
         async with running(folder, clock, keep=100):

@@ -29,7 +29,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def store(clock: ManualClock, tmp_path: Path) -> AsyncIterator[SqlStore]:
-    store = SqlStore(sqlite_url(tmp_path / "domogate.db"), clock=clock)
+    store = SqlStore(sqlite_url(tmp_path / "domogate.db"), clock=clock, temporary=True)
     await store.start()
     yield store
     await store.stop()

@@ -182,7 +182,7 @@ async def open_delivery_setup(
 ) -> AsyncIterator[DeliverySetup]:
     """A started setup. A second one on the same path is another gateway on the same store."""
     clock = clock or ManualClock()
-    store = SqlStore(sqlite_url(path), clock=clock)
+    store = SqlStore(sqlite_url(path), clock=clock, temporary=True)
     one = DeliverySetup(store, clock, webhook_sender, **arguments)
     await store.start()
     try:

@@ -1,10 +1,14 @@
-"""Number of examples of a costly property test: few in the tests, many in `./dev soak`."""
+"""Number of examples of a costly property test: few in the fast loop, more in the tests, many in `./dev soak`."""
 
 import os
 
-LONG_PROFILE = "long"
+FAST_PROFILE, LONG_PROFILE = "fast", "long"
+FAST_EXAMPLES = 10
 _TIMES = 10
 
 
 def examples(usual: int) -> int:
-    return usual * _TIMES if os.environ.get("HYPOTHESIS_PROFILE") == LONG_PROFILE else usual
+    profile = os.environ.get("HYPOTHESIS_PROFILE")
+    if profile == FAST_PROFILE:
+        return min(usual, FAST_EXAMPLES)
+    return usual * _TIMES if profile == LONG_PROFILE else usual

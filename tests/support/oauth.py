@@ -315,7 +315,7 @@ async def open_provider(folder: Path, template: Path | None = None, **options: A
     clock = ManualClock(NOW)
     if template is not None:
         shutil.copy(template / "domogate.db", folder)
-    store = SqlStore(sqlite_url(folder / "domogate.db"), clock=clock, poll=_NEVER)
+    store = SqlStore(sqlite_url(folder / "domogate.db"), clock=clock, poll=_NEVER, temporary=True)
     await store.start()
     provider = Provider(store, clock, **options)
     try:

@@ -120,7 +120,7 @@ async def open_people(folder: Path, *, gateway: bool = False) -> AsyncIterator[P
 @asynccontextmanager
 async def _started(file: Path, *, gateway: bool) -> AsyncIterator[PeopleSetup]:
     clock = ManualClock()
-    store = SqlStore(sqlite_url(file), clock=clock, poll=0.02, gateway=gateway)
+    store = SqlStore(sqlite_url(file), clock=clock, poll=0.02, gateway=gateway, temporary=True)
     await store.start()
     try:
         yield PeopleSetup(store, clock)

@@ -337,7 +337,7 @@ def _fresh_database(folder: Path) -> str:
 async def open_stream_setup(clock: ManualClock | None = None, **hub_options: Any) -> AsyncIterator[StreamSetup]:
     clock = clock or ManualClock()
     with tempfile.TemporaryDirectory(prefix="domogate-streams-") as folder:
-        store = SqlStore(_fresh_database(Path(folder)), clock=clock, poll=5.0)  # no other process writes
+        store = SqlStore(_fresh_database(Path(folder)), clock=clock, poll=5.0, temporary=True)  # no other process writes
         setup = StreamSetup(store, clock, **hub_options)
         await store.start()
         await setup.keyring.start()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from domogate.domain.faults import Internal
 from domogate.services.tickets import NotRedeemed, Reason
 from domogate.tickets.problems import KINDS, TYPE_PREFIX, TicketProblem
+from support.examples import examples
 from support.markdown import section, tables
 from support.ticket_setup import TicketSetup, problem_type
 
@@ -66,7 +67,7 @@ class TestTheBody:
     async def test_any_other_json_is_refused_without_a_failure(self, setup: TicketSetup) -> None:
         bodies: list[Any] = []
 
-        @settings(max_examples=80)
+        @settings(max_examples=examples(80))
         @given(anything)
         def draw(body: Any) -> None:
             bodies.append(body)

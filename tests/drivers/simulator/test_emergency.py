@@ -45,6 +45,7 @@ class TestAUnit:
         assert all(test.passed and test.lit == 30.0 for test in tests)
         assert tests[1].began_at - tests[0].began_at == pytest.approx(30 * DAY, abs=HOUR)
 
+    @pytest.mark.slow
     def test_tests_its_duration_every_year_and_recharges_within_a_day(self) -> None:
         states = advance(make_unit(), 800, every=1800.0)
         tests = results_of(states, EmergencyTestKind.DURATION)

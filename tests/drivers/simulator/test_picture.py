@@ -19,6 +19,7 @@ from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule
 from support.clocks import NOON, ManualClock
 from support.devices import make_attached, make_id, make_order
+from support.examples import examples
 
 HOUR = 3600.0
 PLANT = make_id(1)
@@ -70,7 +71,7 @@ class TestThePicture:
         assert len(someone) > 1
 
     @given(st.text(max_size=60), st.floats(0, 4e9), st.integers(0, 9))
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     def test_can_be_drawn_for_every_name_and_time(self, name: str, at: float, seed: int) -> None:
         assert decode(view(name, at, seed)).size == (WIDTH, HEIGHT)
 

@@ -157,6 +157,7 @@ class TestDying:
 
 
 class TestWithoutMessages:
+    @pytest.mark.slow
     async def test_one_member_gives_its_shards_to_the_others_until_it_is_connected_again(self, cluster: TestCluster) -> None:
         first, second, third = [await cluster.start(name) for name in ("first", "second", "third")]
         await cluster.settle()
@@ -213,6 +214,7 @@ class TestWithoutMessages:
 
 
 class TestChaos:
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(3))
     async def test_no_shard_is_driven_twice_and_all_are_driven_in_the_end(self, cluster: TestCluster, seed: int) -> None:
         chance = random.Random(seed)

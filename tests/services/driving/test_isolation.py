@@ -153,6 +153,7 @@ class TestADriverThatNeverAnswers:
                 await until(lambda: store.orders[orders[0].id].state is not OrderState.SENT)
         assert len(store.orders) == 6
 
+    @pytest.mark.slow
     async def test_a_thousand_times_does_not_delay_another_plant(
         self, store: FakeStore, deaf: SilentDriver, clock: ManualClock
     ) -> None:
