@@ -26,11 +26,12 @@ def run(pytester: pytest.Pytester, text: str) -> pytest.RunResult:
 
 
 FAKE_PROCESS = """
+import os
 import pytest_domogate
 
 class FakeProcess:
     def __init__(self):
-        print("process started")
+        print("process started by", os.environ.get("PYTEST_XDIST_WORKER", "no worker"))
 
     def stop(self):
         print("process stopped")
@@ -46,6 +47,8 @@ class TestEarlyStart:
         pytester.makeconftest(FAKE_PROCESS)
         pytester.makepyfile(
             test_early_start="""
+            print("test is read")
+
             def test_with(gateway):
                 pass
 
@@ -53,18 +56,43 @@ class TestEarlyStart:
                 print("test runs")
             """
         )
-        run = pytester.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate", "-p", "no:cacheprovider", *options)
-        return [word for line in run.stdout.lines for word in ("started", "stopped", "test runs") if word in line]
+        run = pytester.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate", *options)
+        words = ("started", "stopped", "test is read", "test runs")
+        return [word for line in run.stdout.lines for word in words if word in line]
 
     def test_it_starts_before_the_first_test(self, run_tests: pytest.Pytester) -> None:
         found = self.run(run_tests, "test_early_start.py::test_other", "test_early_start.py::test_with")
-        assert found[:2] == ["started", "test runs"]
+        assert found[:3] == ["test is read", "started", "test runs"]
+
+    def test_it_starts_before_the_tests_are_read_if_the_last_run_needed_it(self, run_tests: pytest.Pytester) -> None:
+        assert self.run(run_tests)[:2] == ["test is read", "started"]
+        assert self.run(run_tests)[:2] == ["started", "test is read"]
+        assert self.run(run_tests, "-k", "with")[:2] == ["test is read", "started"]
+
+    def test_a_run_that_did_not_need_it_is_forgotten(self, run_tests: pytest.Pytester) -> None:
+        self.run(run_tests)
+        run_tests.makepyfile(test_early_start="def test_other(): pass")
+        for found in (["started", "stopped"], []):
+            run = run_tests.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate")
+            assert [word for line in run.stdout.lines for word in ("started", "stopped") if word in line] == found
+
+    def test_without_the_cache_of_pytest_it_starts_when_the_tests_are_read(self, run_tests: pytest.Pytester) -> None:
+        for _ in range(2):
+            assert self.run(run_tests, "-p", "no:cacheprovider")[:2] == ["test is read", "started"]
 
     def test_it_is_stopped_if_no_selected_test_needs_it(self, run_tests: pytest.Pytester) -> None:
-        assert self.run(run_tests, "-k", "other") == ["started", "stopped", "test runs"]
+        assert self.run(run_tests, "-k", "other") == ["test is read", "started", "stopped", "test runs"]
 
     def test_a_list_of_the_tests_starts_nothing(self, run_tests: pytest.Pytester) -> None:
-        assert self.run(run_tests, "--collect-only") == []
+        self.run(run_tests)
+        for option in ("--collect-only", "--fixtures"):
+            assert "started" not in self.run(run_tests, option)
+
+    def test_only_the_workers_of_xdist_start_one(self, run_tests: pytest.Pytester) -> None:
+        self.run(run_tests)
+        run = run_tests.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate", "-n", "1")
+        assert "started by no worker" not in run.stdout.str()
+        assert "1 passed" in run.stdout.str()
 
 
 class TestPlugin:

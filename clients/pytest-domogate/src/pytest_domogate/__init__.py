@@ -15,19 +15,33 @@ _SHOWN_BODY = 300
 _GATEWAY = pytest.StashKey[Gateway]()
 _PROCESS = pytest.StashKey[GatewayProcess]()
 _FIXTURE = "domogate_gateway"
+_SELECTIONS = "domogate/selections"
+"""The key in pytest's cache for the selections of tests that needed the gateway. The newest is the last."""
+_MOST_SELECTIONS = 50
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start the process of the gateway at once if the last run of the same selection needed it."""
+    if _selection_of(session.config) in _list_selections(session.config):
+        _start_process(session.config)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Start the process of the gateway at the first test that needs it, so that it loads while pytest collects other tests."""
-    config = item.config
-    if _uses_gateway(item) and _PROCESS not in config.stash and not config.option.collectonly:
-        config.stash[_PROCESS] = GatewayProcess()
+    if _uses_gateway(item):
+        _start_process(item.config)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Stop the process if no selected test needs it."""
-    if not any(_uses_gateway(item) for item in session.items):
-        _stop_process(session.config)
+    """Stop the process if no selected test needs it. Note for the next run whether a test needs it."""
+    config = session.config
+    is_used = any(_uses_gateway(item) for item in session.items)
+    if not is_used:
+        _stop_process(config)
+    selection, others = _selection_of(config), _list_selections(config)
+    if is_used is not (selection in others) and (cache := _cache_of(config)) is not None:
+        others = [one for one in others if one != selection]
+        cache.set(_SELECTIONS, [*others, selection][-_MOST_SELECTIONS:] if is_used else others)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -37,6 +51,33 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def _uses_gateway(item: pytest.Item) -> bool:
     return _FIXTURE in getattr(item, "fixturenames", ())
+
+
+def _selection_of(config: pytest.Config) -> str:
+    """Return the options that choose the tests of a run."""
+    return " ".join([*config.args, "-k", config.option.keyword, "-m", config.option.markexpr])
+
+
+def _list_selections(config: pytest.Config) -> list[str]:
+    cache = _cache_of(config)
+    found = [] if cache is None else cache.get(_SELECTIONS, [])
+    return found if isinstance(found, list) else []
+
+
+def _cache_of(config: pytest.Config) -> pytest.Cache | None:
+    """Return the cache of pytest, or None if it is switched off (`-p no:cacheprovider`)."""
+    return getattr(config, "cache", None)
+
+
+def _start_process(config: pytest.Config) -> None:
+    """Start the process, unless it runs already or this process runs no tests.
+
+    With --collect-only and --fixtures, pytest runs no tests. With pytest-xdist, only the workers run tests.
+    """
+    only_lists = any(getattr(config.option, name, False) for name in ("collectonly", "showfixtures", "show_fixtures_per_test"))
+    has_workers = getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput")
+    if _PROCESS not in config.stash and not only_lists and not has_workers:
+        config.stash[_PROCESS] = GatewayProcess()
 
 
 def _stop_process(config: pytest.Config) -> None:
