@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,15 +15,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support import journaling_gateway
 from support.estate_view import EstateView
 from support.gateway import Gateway, import_estate
 from support.http import KEY_HEADER
+from support.journaled import JournaledGateway
 from support.journaling_gateway import read_journal
 from support.kill_rounds import SETTINGS, all_plugs, check_database, read_only
 from support.order_clients import rooms_of, running_in_threads, sending_orders, wait_for_orders
 from support.plug_estate import KEY, OWNER, plug_estate
-from support.restartable import RestartableGateway, clean_environment, kill
+from support.restartable import kill
 from support.spec_operations import E5
 from support.store_access import add_credentials
 
@@ -50,15 +50,6 @@ def estate_with_scenes() -> dict[str, Any]:
             },
         ]
     return estate
-
-
-class JournaledGateway(RestartableGateway):
-    """Like `RestartableGateway`, with devices that keep a journal."""
-
-    def __init__(self, directory: Path, settings: Mapping[str, str]) -> None:
-        self.journal = directory / "orders.journal"
-        environment = clean_environment({**settings, journaling_gateway.JOURNAL: str(self.journal)})
-        super().__init__(directory, environment, module=journaling_gateway.__name__)
 
 
 @dataclass
@@ -127,7 +118,7 @@ def open_orders(database: Path) -> list[dict[str, Any]]:
     return [order for order in kept_orders(database).values() if order["state"] not in ENDS]
 
 
-def wait_until_a_scene_ended(restartable: "JournaledGateway", first_lamps: set[str]) -> None:
+def wait_until_a_scene_ended(restartable: JournaledGateway, first_lamps: set[str]) -> None:
     """A scene switches its first lamp on, and at the end off."""
     give_up = time.monotonic() + 60
     while True:

@@ -84,6 +84,8 @@ class TicketSetup:
         self._fabric.serve(self.driving)
         self.audit = AuditLog(store, clock)
         self.identities = IdentityCache(store)
+        self.in_cluster = False
+        """Whether the use of a ticket is stored as in a cluster. Call `set_deadline` after a change."""
         for listener in (self.keyring.apply, self.identities.apply, self.read_model.apply, self.driving.apply):
             store.listen(listener)
         self.set_deadline(DEADLINE)
@@ -152,7 +154,15 @@ class TicketSetup:
         """Set the deadline of devices."""
         control = Control(self._fabric, self.store, self.clock, deadline=seconds, max_age=30.0, max_ages={})
         self.redemption = Redemption(
-            self.store, self.signer, self.identities, self.read_model, control, self.clock, self.audit, ISSUER
+            self.store,
+            self.signer,
+            self.identities,
+            self.read_model,
+            control,
+            self.clock,
+            self.audit,
+            ISSUER,
+            in_cluster=self.in_cluster,
         )
         self.http = self.from_address(ADDRESS)
 

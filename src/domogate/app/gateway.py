@@ -156,7 +156,15 @@ class Gateway:
         )
         self.scenes = Scenes(self.control)
         self.redemption = Redemption(
-            self.store, self.signer, self.identities, self.read_model, self.control, self.clock, self.audit, settings.auth_url
+            self.store,
+            self.signer,
+            self.identities,
+            self.read_model,
+            self.control,
+            self.clock,
+            self.audit,
+            settings.auth_url,
+            in_cluster=self.placement.held is not None,
         )
         self.webhook_sender = HttpWebhookSender(settings.webhook_networks, settings.webhook_deadline)
         self.receivers = Receivers(settings.base_url, self.clock)

@@ -96,6 +96,8 @@ class Order(msgspec.Struct, frozen=True, gc=False):
 
     None if no person sent the command, or if an earlier version of Domogate stored the order.
     """
+    once: bool = False
+    """Whether a second order with this id is refused. Otherwise it gets the answer of the first. The field is not stored."""
 
     def repeats(self, other: "Order") -> bool:
         """Whether this order and `other` have the same command for the same module."""

@@ -206,9 +206,9 @@ class DrivenPlant:
     async def execute(self, order: Order) -> Report:
         """Execute the order once. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
 
-        The execution continues if the caller is cancelled.
+        The execution continues if the caller is cancelled. The store decides whether an order with `once` is the first one.
         """
-        first, outcome = self._outcomes.get(order.id, (order, None))
+        first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
         if outcome is None:
             outcome = self._calls.run(order.deadline, partial(self._execute, order))
             self._outcomes[order.id] = (order, outcome)

@@ -228,15 +228,14 @@ class Orders:
 
         If the result is a record, do not send the order: it was sent before, or its deadline has passed.
 
-        Raises OrderKeyTaken if the id belongs to another order, DeviceOffline if another gateway drives the plant, and Internal
-        if the store fails.
+        Raises OrderKeyTaken if the id belongs to another order or if a repeated order is refused (`Order.once`), DeviceOffline
+        if another gateway drives the plant, and Internal if the store fails.
         """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=True))[0]
             if known is None:
                 return None
-            if not order.repeats(known.order):
-                raise OrderKeyTaken("this idempotency key was used for another command")
+            _check_repetition(order, known)
             if known.state is not OrderState.QUEUED:
                 return known
             if await self._store.mark_sent(order.plant_id, order.id, self._clock.now()):
@@ -264,12 +263,14 @@ class Orders:
             _log.error("end of an order not written", order_id=order.id, plant_id=order.plant_id, exc_info=error)
 
     async def reject(self, order: Order, fault: Fault) -> None:
-        """Write an order that is not sent, together with the reason."""
+        """Write an order that is not sent, together with the reason. Raises OrderKeyTaken if a repeated order is refused."""
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=False))[0]
         except Exception as error:
             _log.error("order not written", order_id=order.id, plant_id=order.plant_id, exc_info=error)
             return
+        if known is not None and order.once:
+            _check_repetition(order, known)
         if known is None or known.state is OrderState.QUEUED:
             await self.end(order, fault)
 
@@ -302,6 +303,14 @@ class Orders:
             except Exception as error:
                 _log.error("orders not settled; will retry", exc_info=error)
             await asyncio.sleep(_SETTLE_EVERY)
+
+
+def _check_repetition(order: Order, known: OrderRecord) -> None:
+    """Raises OrderKeyTaken if the order is not a repetition of the known order, or if it must not be repeated."""
+    if order.once:
+        raise OrderKeyTaken("this order was given before")
+    if not order.repeats(known.order):
+        raise OrderKeyTaken("this idempotency key was used for another command")
 
 
 def answer_again(record: OrderRecord) -> Report:

@@ -122,13 +122,20 @@ class Control:
     # orders
 
     async def execute(
-        self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, by: Id | None = None
+        self,
+        plant_id: Id,
+        module_id: Id,
+        command: Command,
+        *,
+        key: str | None = None,
+        by: Id | None = None,
+        once: bool = False,
     ) -> Report:
         """Send a command. `key` is the id of the order, and `by` is the person who sends the command.
 
-        Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken.
+        With `once`, a key that was used before is refused. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken.
         """
-        return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by))
+        return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by, once=once))
 
     async def order(
         self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, by: Id | None = None
@@ -201,6 +208,7 @@ class Control:
         key: str | None = None,
         deadline: float | None = None,
         by: Id | None,
+        once: bool = False,
     ) -> Order:
         return Order(
             id=key or f"{self._process}-{next(self._numbers)}",
@@ -209,6 +217,7 @@ class Control:
             command=command,
             deadline=self._clock.now() + self._deadline if deadline is None else deadline,
             user_id=by,
+            once=once,
         )
 
     async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool, by: Id | None = None) -> None:

@@ -138,7 +138,8 @@ class History:
         now = self._clock.now()
         yield self._store.summarise_readings(now - self._readings_raw)
         yield self._store.prune_changes(now - self._changes_kept)
-        yield self._store.prune_orders(now - self._orders_kept)
+        # The order of a ticket shows that the ticket was used, so it is kept longer than the ticket is valid.
+        yield self._store.prune_orders(now - max(self._orders_kept, _HOUR))
         yield self._store.prune_readings(now - self._readings_kept, self._most_readings)
         yield self._store.prune_authorization(now, self._token_lifetime)
         # Tickets are kept for one hour longer, because the clock of another gateway may be slow.

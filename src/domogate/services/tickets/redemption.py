@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, OrderKeyTaken
 from domogate.domain.ids import new_id
 from domogate.domain.states import CameraState, Report
 from domogate.ports import Audit, Clock, Picture, Signer, TicketStore
@@ -48,12 +48,16 @@ class Redemption:
         clock: Clock,
         audit: Audit,
         issuer: str,
+        *,
+        in_cluster: bool = False,
     ) -> None:
+        """`in_cluster`: another gateway may drive the plant, and an order to another gateway may be sent twice."""
         self._store = store
         self._signer = signer
         self._control = control
         self._clock = clock
         self._issuer = issuer
+        self._in_cluster = in_cluster
         self._rights = TicketRights(identities, read_model, clock)
         self._audit = TicketAudit(audit)
         self._limiter = RefusalLimiter(clock)
@@ -95,17 +99,21 @@ class Redemption:
     async def _execute(self, permit: Permit) -> Redeemed:
         permit.check_time(self._clock.now())
         view = await self._rights.get_module(permit)
-        if not await self._store.use_ticket(permit.id, permit.expires_at):
-            raise NotRedeemed(Reason.USED, "the ticket was used before: get a new ticket")
+        if self._in_cluster and not await self._store.use_ticket(permit.id, permit.expires_at):
+            raise _used()
         try:
-            # The id of the order contains the ticket's id, so that operators can find the result.
+            # The id of the order contains the ticket's id. So operators can find the result, and a stored order shows that the
+            # ticket was used. In a cluster, an order may arrive twice, so the use of the ticket has its own row.
             report = await self._control.execute(
                 permit.plant_id,
                 permit.module_id,
                 COMMAND_OF[permit.action],
                 key=f"ticket-{permit.id}",
                 by=permit.user_id,
+                once=not self._in_cluster,
             )
+        except OrderKeyTaken:
+            raise _used() from None
         except _DEVICE_FAULTS as fault:
             raise from_device(fault) from fault
         picture = await self._permit_pictures(permit) if permit.action is TicketAction.VIDEO_OUT else None
@@ -170,3 +178,7 @@ class Redemption:
 
     def _count(self, what: str, outcome: str) -> None:
         self._outcomes[what, outcome] = self._outcomes.get((what, outcome), 0) + 1
+
+
+def _used() -> NotRedeemed:
+    return NotRedeemed(Reason.USED, "the ticket was used before: get a new ticket")
