@@ -77,7 +77,7 @@ def _export_plants(connection: Connection, ids: Sequence[Id], covered: Mapping[I
         yield EstatePlant(
             plant=plant_from_row(row._mapping, people[plant_id], is_site=row.has_controller),
             topology=topology_from_rows(floor_rows.get(plant_id, []), ambient_rows.get(plant_id, []), in_plant),
-            states=tuple(_first_state(module, covered) for module in in_plant if module.reported is not None),
+            states=tuple(_first_state(module, covered) for module in in_plant if module.reachable is not None),
         )
 
 

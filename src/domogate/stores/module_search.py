@@ -33,7 +33,7 @@ def search_modules(connection: Connection, wanted: ModuleFilter, after: Id | Non
     if after is not None:
         query = query.where(modules.c.id > after)
     return [
-        PlacedModule(module_from_row(row), _place(row), NO_STATE_YET if row.reported is None else state_from_row(row))
+        PlacedModule(module_from_row(row), _place(row), NO_STATE_YET if row.reachable is None else state_from_row(row))
         for row in connection.execute(query)
     ]
 

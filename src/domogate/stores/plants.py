@@ -1,6 +1,7 @@
 """Plants: the snapshot of one plant, lists of plants, and changes that do not come from an estate file."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, exists, func, select, update
@@ -8,7 +9,7 @@ from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindpar
 from domogate.domain.devices import DeviceKind
 from domogate.domain.events import PlantAspect
 from domogate.domain.ids import Id
-from domogate.domain.plants import Plant, PlantStatus
+from domogate.domain.plants import Module, Plant, PlantStatus
 from domogate.domain.reachability import AbsenceReason
 from domogate.ports import StoredPlant, StoredState, UnnamedDrivers
 from domogate.stores.codec import decode_absence, decode_state, to_json
@@ -35,13 +36,15 @@ SELECT_INVITATIONS = select(invitations.c.plant_id, invitations.c.email, invitat
 )
 SELECT_FLOORS = select(floors).order_by(floors.c.position, floors.c.id)
 SELECT_AMBIENTS = select(ambients).order_by(ambients.c.position, ambients.c.id)
-_STATE = (states.c.module_id.label("reported"), states.c.state, states.c.reachable, states.c.at, states.c.absence)
-_REPORTED = len(MODULE_COLUMNS) + 2
-SELECT_MODULES = (
-    select(*MODULE_COLUMNS, modules.c.plant_id, modules.c.ambient_id, *_STATE)
-    .outerjoin(states, states.c.module_id == modules.c.id)
-    .order_by(modules.c.position, modules.c.id)
+_STATE = (states.c.state, states.c.reachable, states.c.at, states.c.absence)
+_ID, _KIND, _POSITION = 0, Module.__struct_fields__.index("kind"), len(MODULE_COLUMNS) + 1
+_STATE_IN_ROW = slice(_POSITION + 1, _POSITION + 1 + len(_STATE))
+_REACHABLE = _POSITION + 2
+_UNSORTED_MODULES = select(*MODULE_COLUMNS, modules.c.ambient_id, modules.c.position, *_STATE).outerjoin(
+    states, states.c.module_id == modules.c.id
 )
+SELECT_MODULES = _UNSORTED_MODULES.add_columns(modules.c.plant_id).order_by(modules.c.position, modules.c.id)
+"""Modules with their states. If a module has no state yet, `reachable` is NULL."""
 
 _THIS: BindParameter[Any] = bindparam("plant_id")
 _HAS_FAULTS = select(func.min(injections.c.id)).scalar_subquery().is_not(None).label("has_faults")
@@ -50,7 +53,8 @@ _MEMBERS = DirectStatement(SELECT_MEMBERS.where(members.c.plant_id == _THIS))
 _INVITATIONS = DirectStatement(SELECT_INVITATIONS.where(invitations.c.plant_id == _THIS))
 _FLOORS = DirectStatement(SELECT_FLOORS.where(floors.c.plant_id == _THIS))
 _AMBIENTS = DirectStatement(SELECT_AMBIENTS.where(ambients.c.plant_id == _THIS))
-_MODULES = DirectStatement(SELECT_MODULES.where(modules.c.plant_id == _THIS))
+_MODULES = DirectStatement(_UNSORTED_MODULES.where(modules.c.plant_id == _THIS))
+_by_position = itemgetter(_POSITION, _ID)
 
 _MINE = select(members.c.plant_id).where(members.c.user_id == bindparam("user_id"))
 _MY_PLANTS = select(plants, HAS_CONTROLLER).where(plants.c.id.in_(_MINE))
@@ -84,15 +88,16 @@ def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
     row = _PLANT.first(connection, this)
     if row is None:
         return None
-    module_rows = _MODULES.all(connection, this)
+    # Python sorts the rows: SQLite would copy all columns of all rows to sort them.
+    module_rows = sorted(_MODULES.all(connection, this), key=_by_position)
     member_rows = _MEMBERS.all(connection, this)
     people = people_from_rows(member_rows, _INVITATIONS.all(connection, this))[plant_id]
     topology = topology_from_rows(_FLOORS.all(connection, this), _AMBIENTS.all(connection, this), module_rows)
-    is_site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
+    is_site = CONTROLLER in {one[_KIND] for one in module_rows}
     return StoredPlant(
         plant=plant_from_row(row, people, is_site=is_site),
         topology=topology,
-        states={one[0]: state_from_row(one) for one in module_rows if one[_REPORTED] is not None},
+        states={one[_ID]: state_from_row(one) for one in module_rows if one[_REACHABLE] is not None},
         cursor=row["cursor"] or 0,
         injections=injections_of(connection, plant_id) if row["has_faults"] else (),
         joined={user_id: since for _, user_id, _, _, since, _ in member_rows},
@@ -109,7 +114,7 @@ def is_absent_because(why: AbsenceReason) -> ColumnElement[bool]:
 
 def state_from_row(row: RowLike) -> StoredState:
     """Make a stored state from a row of SELECT_MODULES."""
-    text, reachable, at, absence = row[_REPORTED + 1 : _REPORTED + 5]
+    text, reachable, at, absence = row[_STATE_IN_ROW]
     state = None if text is None else decode_state(text)
     return StoredState(state, bool(reachable), at, None if absence is None else decode_absence(absence))
 

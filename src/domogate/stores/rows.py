@@ -35,7 +35,9 @@ from domogate.stores.tables import modules
 MODULE_COLUMNS = [modules.c[name] for name in Module.__struct_fields__]
 """The columns that make a module, in the order of its fields. Rows are read by position, because names take more time."""
 _WIDTH = len(MODULE_COLUMNS)
-_AMBIENT_ID = _WIDTH + 1
+_ENCODED = Module.__struct_fields__.index("metrics")
+"""The place of the first column whose value is JSON."""
+_AMBIENT_ID = _WIDTH
 """The place of the ambient's id in a row of SELECT_MODULES."""
 _KINDS = {kind.value: kind for kind in DeviceKind}
 
@@ -115,15 +117,15 @@ def module_to_values(module: Module, plant_id: Id, ambient_id: Id | None, positi
 
 def module_from_row(row: RowLike) -> Module:
     """Make a module from a row that begins with MODULE_COLUMNS."""
-    module_id, internal_id, name, kind, driver, kind_of_type, hw_type, device_type, *encoded, controller_id = row[:_WIDTH]
-    metrics, capabilities, detail, options = encoded
+    module_id, internal_id, name, kind, driver, of_type, hw_type, device_type = row[:_ENCODED]
+    metrics, capabilities, detail, options, controller_id = row[_ENCODED:_WIDTH]
     return Module(
         module_id,
         internal_id,
         name,
         _KINDS[kind],
         driver,
-        kind_of_type,
+        of_type,
         hw_type,
         device_type,
         None if metrics is None else decode_metrics(metrics),

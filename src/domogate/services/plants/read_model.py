@@ -44,7 +44,8 @@ class ModuleView:
         self.encodings: dict[str, Any] = {}
         """Cached encodings of the module without its state, by surface."""
         self._overlay = overlay
-        self._cover()
+        if overlay is not None or stored.absence is not None:
+            self._cover()
 
     def take(self, event: StateChanged) -> None:
         """Update the module with a committed state."""
