@@ -24,7 +24,7 @@ MODULES: dict[str, dict[str, Any]] = {
     },
     "heater": {"name": "Heater", "kind": "heater", "state": {"on": False}},
 }
-"""What a room can have, by the words of the flag `--modules`."""
+"""The modules that a room can have. The keys are the words of the flag `--modules`."""
 SIMULATOR = "simulator"
 _FOR_TRYING = ("light", "thermostat")
 _HEAD = """\

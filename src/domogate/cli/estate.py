@@ -41,8 +41,8 @@ OutputFile = Annotated[Path | None, argument("FILE", "File to write. - means sta
 
 @command(commands, "new", flags=())
 async def new_estate(settings: Settings, plant: PlantFlags, file: OutputFile = None, force: Force = False) -> None:
-    """Write the estate file of a new plant: floors, and on each floor the rooms, all with ids. The command asks for missing
-    values. With `--modules`, each room gets simulated modules, for trying.
+    """Write the estate file of a new plant, with floors, rooms and ids. The command asks for missing values. With `--modules`,
+    each room gets simulated modules, for trying.
 
     Example, with 36 rooms: `domogate estate new estate.yaml --name 'Hotel Aurora' --type hotel --owner anna@example.com
     --floors 3 --rooms 12`

@@ -59,7 +59,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     """All changes up to this cursor are handled: delivered, pending, or not for this webhook."""
     failing_since: float | None = None
-    """The time since which the receiver does not answer. None if it answered the last attempt."""
+    """The receiver has not answered since this time. None if it answered the last attempt."""
     failures: int = 0
     """The number of failed attempts in a row."""
     next_at: float = 0.0

@@ -94,7 +94,7 @@ class HomeHistory:
             raise Invalid(f"A period can have at most {LONGEST / DAY:.0f} days.", Reason.BAD_PERIOD)
 
     async def _find_earliest(self, home: Home) -> float:
-        """Return the time since which a guest may see readings, rounded up to an hour.
+        """Return the time of the first readings that a guest may see, rounded up to an hour.
 
         For people who are not guests, the result is 0.
         """

@@ -1,4 +1,4 @@
-"""The time since which a person may see what happened in a home (Decision 0056)."""
+"""The time from which on a person may see the events of a home (Decision 0056)."""
 
 from domogate.ports import FeedStore
 from domogate.services.rights.access import Access
