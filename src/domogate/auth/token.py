@@ -50,7 +50,7 @@ class TokenEndpoints:
     async def userinfo(self, request: Request) -> Answer:
         """Return the claims about the person of a token (OpenID Connect Core §5.3).
 
-        The token is in the header or, with POST, in the form (RFC 6750 §2).
+        The token is in the header. With POST, it may be in the form instead (RFC 6750 §2).
         """
         try:
             presented = await self._read_bearer(request)

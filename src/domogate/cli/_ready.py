@@ -1,4 +1,4 @@
-"""The ready file: the address of a gateway and, for the demo, its credentials."""
+"""The ready file: the address of a gateway. For the demo, the file also has credentials."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
