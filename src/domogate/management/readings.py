@@ -30,7 +30,7 @@ class _Measured(OutputModel, frozen=True):
 
 
 class MeasurementOut(_Measured, frozen=True):
-    """One reading (`value`) or, if a resolution was asked for, a summary of the readings in the period that begins at the time
+    """One reading (`value`). If a resolution was asked for: a summary of the readings in the period that begins at the time
     `at`.
 
     `simulated` is true if the module is simulated: the reading is invented.

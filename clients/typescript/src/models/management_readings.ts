@@ -9,7 +9,7 @@ export interface MeasurementList {
 }
 
 /**
- * One reading (`value`) or, if a resolution was asked for, a summary of the readings in the period that begins at the
+ * One reading (`value`). If a resolution was asked for: a summary of the readings in the period that begins at the
  * time `at`.
  */
 export interface Measurement {

@@ -15,8 +15,8 @@ class MeasurementList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Measurement(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One reading (`value`) or, if a resolution was asked for, a summary of the readings in the period that begins at
-    the time `at`."""
+    """One reading (`value`). If a resolution was asked for: a summary of the readings in the period that begins at the
+    time `at`."""
 
     measure: str
     unit: Unit
