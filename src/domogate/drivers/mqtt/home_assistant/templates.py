@@ -30,7 +30,7 @@ class Untranslatable(Exception):
 
 
 class ValueTemplate(msgspec.Struct, frozen=True):
-    """The place of a value in a payload, its factor and offset, and the choice that it makes between two words."""
+    """The place of a value in a payload, its factor and offset, and the choice between two words."""
 
     path: str = ""
     scale: float = 1.0
@@ -48,7 +48,7 @@ class ValueTemplate(msgspec.Struct, frozen=True):
 
 
 class CommandTemplate(msgspec.Struct, frozen=True):
-    """The payload with `{value}` for the value, and the factor and offset of this value, or the choice that it makes."""
+    """The payload of a command. The value replaces `{value}`: the number times `scale` plus `offset`, or a word of `choice`."""
 
     payload: str = "{value}"
     scale: float = 1.0
