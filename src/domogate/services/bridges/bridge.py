@@ -146,7 +146,7 @@ class Bridge:
     async def _read_retained(self, connection: BridgeConnection) -> None:
         """Learn which retained messages the broker has, so that old messages can be removed.
 
-        All of them have arrived when a message arrives that the bridge published after its subscription.
+        After the subscription, the bridge publishes a marker. When the marker arrives, all retained messages have arrived.
         """
         self._retained.clear()
         self._marker, self._marked = new_id().encode(), asyncio.Event()

@@ -146,7 +146,7 @@ class Recorder:
     def _without_outdated(self, reports: Sequence[Report], number: int) -> Sequence[Report]:
         """Return the reports without outdated states.
 
-        A report is outdated if a newer report of its module is known. Of an outdated report only the readings are kept.
+        A report is outdated if a newer report of its module is known. Only the readings of an outdated report are kept.
         """
         kept = []
         for report in reports:
