@@ -54,7 +54,7 @@ def place_of(document: dict[str, Any], operation: str) -> tuple[str, str]:
 
 
 def send(http: httpx.Client, demo: SdkDemo, document: dict[str, Any], call: Call) -> tuple[int, str, bytes]:
-    """Status, media type and body of the answer. Of a stream only the beginning."""
+    """Status, media type and body of the answer. For a stream, only the beginning of the body."""
     path, method = place_of(document, call.operation)
     url = path.format(**demo.fill(call.path))
     query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in call.query.items()}
