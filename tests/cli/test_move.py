@@ -15,6 +15,7 @@ import pytest
 from domogate.stores.migrate import migrate
 from domogate.stores.opening import open_database
 from support.gateway import Gateway, running, start
+from support.ports import free_port
 from support.postgres import PostgresServer, postgres_server
 from support.restartable import RestartableGateway, clean_environment
 from support.spec_operations import OPERATIONS
@@ -63,7 +64,7 @@ def renew(base_url: str, ready: dict[str, Any], refresh_token: str) -> httpx.Res
 
 def test_everything_goes_on_after_a_move(tmp_path: Path, postgres: PostgresServer) -> None:
     url = postgres.empty_database()
-    with running(start("demo", tmp_path)) as before:
+    with running(start("demo", tmp_path, port=free_port())) as before:
         ready, data = dict(before.ready), before.data
         refused = move(data, "--to", url)
         assert refused.returncode == 1
@@ -116,7 +117,7 @@ def test_a_wrong_move_is_refused(tmp_path: Path, flags: tuple[str, ...], code: i
 
 def test_a_copy_that_fails_leaves_the_target_empty(tmp_path: Path, postgres: PostgresServer) -> None:
     url = postgres.empty_database()
-    with running(start("demo", tmp_path)) as before:
+    with running(start("demo", tmp_path, port=free_port())) as before:
         data = before.data
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as admin:
         migrated = move_tables(url)

@@ -90,8 +90,7 @@ def people_and_keys(database: Path) -> dict[str, list[Any]]:
 class TestBackupUnderWrites:
     def test_a_restored_backup_gives_the_answers_of_one_point_in_time(self, tmp_path: Path) -> None:
         restartable = RestartableGateway(tmp_path, clean_environment(STILL))
-        with running(start("demo", tmp_path, STILL)) as demo:
-            restartable.port = int(demo.base_url.rsplit(":", 1)[1])
+        with running(start("demo", tmp_path, STILL, port=restartable.port)) as demo:
             restartable.known = demo.ready
             database, backup = restartable.database, tmp_path / "backup.db"
             plant = max(demo.estate.find_plants(lambda plant: True), key=lambda plant: len(plant.plug_ambients))

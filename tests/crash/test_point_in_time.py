@@ -49,12 +49,6 @@ def switch_on(served: Gateway, room: int) -> set[str]:
     return {str(module["id"]) for module in ambient["modules"]}
 
 
-def drives_all_shards(server: PostgresServer) -> bool:
-    """Whether the newest gateway holds all shards: the leases of gateways that were killed have ended."""
-    newest = "(SELECT id FROM leases ORDER BY lease_until DESC LIMIT 1)"
-    return server.ask(f"SELECT count(*)::text FROM shards WHERE holder IS DISTINCT FROM {newest}") == "0"
-
-
 def find_plugs_on(served: Gateway) -> set[str]:
     return {plug for plug, status in all_plugs(served).items() if status == [True]}
 
@@ -85,7 +79,7 @@ class TestDrill:
             # The tokens and the key from before the loss are used.
             assert find_plugs_on(served) == kept
             # The lease of the killed gateway is in the recovered database. Until it ends, nobody drives the plants.
-            eventually(lambda: drives_all_shards(server), "the gateway drives the plants")
+            eventually(lambda: server.is_driven_by(1), "the gateway drives the plants")
             assert switch_on(served, 2) == mistake
             verified = run_command(["audit", "verify", "--data", str(gateway.data)], gateway.environment)
             assert verified.returncode == 0, verified.stdout + verified.stderr

@@ -27,8 +27,8 @@ FAIL = """
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Home]:
-    # Requests wait longer than a lease.
-    with running_cluster(2, {"DOMOGATE_DEVICE_DEADLINE": "30"}) as cluster:
+    # Requests wait longer than a lease. A busy machine reads changes late.
+    with running_cluster(2, {"DOMOGATE_DEVICE_DEADLINE": "30", "DOMOGATE_KNOWLEDGE_BOUND": "8"}) as cluster:
         home = Home(cluster)
         yield home
         home.close()
@@ -140,9 +140,10 @@ class TestAGateway:
 class TestTheNetwork:
     def test_without_a_nats_server_each_gateway_drives_its_own_plants(self, home: Home) -> None:
         holder, other, epoch = home.find_holder_and_other()
+        noticed = _count_noticed(other)
         home.cluster.nats.stop()
         try:
-            wait_until(partial(_has_noticed, other))
+            wait_until(lambda: _count_noticed(other) > noticed)
             assert home.switch(holder, on=False) == "200"
             assert home.switch(other, on=True) in ("404 DeviceOffline", "500 DeviceOffline", "500 DeviceTimeout")
             assert [home.read_through(member.base_url) for member in home.cluster.members] == [200] * 2
@@ -163,5 +164,5 @@ class TestTheNetwork:
         assert home.read_through(home.cluster.base_url) == 200
 
 
-def _has_noticed(member: Member) -> bool:
-    return "no connection to NATS" in member.log.read_text()
+def _count_noticed(member: Member) -> int:
+    return member.log.read_text().count("no connection to NATS")

@@ -11,6 +11,7 @@ from support.restartable import is_ready
 
 pytestmark = pytest.mark.slow
 
+JOINED_AGAIN = "joins the cluster again"
 NOT_ANSWERED = "gateways do not answer; writes do not wait for them"
 
 
@@ -67,13 +68,14 @@ class TestAHomeOfACluster:
 
     def test_is_not_changed_by_a_gateway_that_was_frozen(self, home: Home) -> None:
         holder, other, epoch = home.find_holder_and_other()
+        joined = holder.log.read_text().count(JOINED_AGAIN)
         holder.freeze()
         try:
             home.wait_for_holder(lambda member, later: member is other and later > epoch)
             wait_until(partial(home.is_switched, other, True))
         finally:
             holder.thaw()
-        wait_until(lambda: "joins the cluster again" in holder.log.read_text())
+        wait_until(lambda: holder.log.read_text().count(JOINED_AGAIN) > joined)
         for member in home.cluster.members:
             for on in (True, False):
                 # On a slow machine, a lease can end once more before the plants have moved back.

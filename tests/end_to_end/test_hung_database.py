@@ -14,7 +14,7 @@ from support.spec_operations import E1, E8
 pytestmark = pytest.mark.slow
 
 DEADLINE, DRAIN = 2.0, 3.0
-SLACK = 4.0
+SLACK = 30.0
 """Seconds for a busy machine. Without deadlines a request has no answer at all."""
 
 
@@ -55,8 +55,8 @@ class TestAHungServer:
     ) -> None:
         who, target = gateway.case(E1)
         reader, light = gateway.case(E8)
-        assert gateway.send(E1, target, who=who).status_code == 200
-        assert gateway.send(E8, light, who=reader).status_code == 200
+        eventually(lambda: gateway.send(E1, target, who=who).status_code == 200, "an order is executed in time")
+        eventually(lambda: gateway.send(E8, light, who=reader).status_code == 200, "a device answers in time")
         assert ask_with_unknown_key(gateway).status_code == 401  # A connection that is already open does not fail by itself.
         server.pause()
         for _ in range(2):
@@ -85,7 +85,7 @@ class TestAHungServer:
 
     def test_sigterm_ends_the_gateway(self, gateway: Gateway, server: PostgresServer) -> None:
         who, target = gateway.case(E1)
-        assert gateway.send(E1, target, who=who).status_code == 200
+        eventually(lambda: gateway.send(E1, target, who=who).status_code == 200, "an order is executed in time")
         server.pause()
         begun = time.monotonic()
         gateway.process.terminate()

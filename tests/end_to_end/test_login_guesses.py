@@ -20,8 +20,8 @@ PASSWORD = "a good long password"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 STRANGER, FIRST_VISIT = "127.0.0.2", "127.0.0.3"
 """Source addresses. The person was at neither of them before."""
-LONG = 3.0
-"""Seconds: longer than the requests of a test on a busy machine."""
+LONG_ENOUGH = (3.0, 15.0, 60.0)
+"""Seconds in which two logins end. If the machine is too slow for the first, the test tries the next."""
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +67,26 @@ def guess_until_slowed(guess: Callable[[], httpx.Response], at_least: float = 0.
     raise AssertionError("guesses are not slowed down")
 
 
+def is_slowed(guess: Callable[[], httpx.Response], attempt: Callable[[], httpx.Response]) -> bool:
+    """Guess, and return whether the attempt has to wait then."""
+
+    def is_slowed_after(at_least: float) -> bool:
+        guess_until_slowed(guess, at_least)
+        return attempt().status_code == 429
+
+    return any(map(is_slowed_after, LONG_ENOUGH))
+
+
 def code_now() -> str:
     return pyotp.TOTP(SECRET).at(int(time.time()))
 
 
 def test_guesses_of_the_password_do_not_refuse_the_owner_at_a_new_address(gateway: Gateway) -> None:
     stranger = Visitor(gateway, STRANGER)
-    guess_until_slowed(lambda: stranger.enter_password(OWNER, "a guess"), LONG)
     owner = Visitor(gateway, FIRST_VISIT)
-    assert owner.enter_password(OWNER, "a slip of the finger").status_code == 429, "a wrong password has to wait"
+    assert is_slowed(
+        lambda: stranger.enter_password(OWNER, "a guess"), lambda: owner.enter_password(OWNER, "a slip of the finger")
+    ), "a wrong password has to wait"
     assert owner.enter_password(OWNER, PASSWORD).headers["location"].startswith("/auth/login/code")
     owner.enter_code(code_now())
     assert owner.is_logged_in()
@@ -103,5 +114,5 @@ def test_guesses_of_the_code_do_not_refuse_the_owner_at_a_new_address(gateway: G
 def test_without_a_second_factor_guesses_slow_a_new_address_down(gateway: Gateway) -> None:
     """Otherwise many addresses could guess the password without limit."""
     stranger = Visitor(gateway, STRANGER)
-    guess_until_slowed(lambda: stranger.enter_password(PERSON, "a guess"), LONG)
-    assert Visitor(gateway, FIRST_VISIT).enter_password(PERSON, PASSWORD).status_code == 429
+    visitor = Visitor(gateway, FIRST_VISIT)
+    assert is_slowed(lambda: stranger.enter_password(PERSON, "a guess"), lambda: visitor.enter_password(PERSON, PASSWORD))

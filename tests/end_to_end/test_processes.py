@@ -14,7 +14,7 @@ import pytest
 
 from support.gateway import eventually, import_estate, run_command
 from support.plug_estate import plug_estate
-from support.ports import free_port
+from support.ports import free_port, free_ports
 from support.postgres import PostgresServer, postgres_server
 from support.processes import Process, launch
 from support.restartable import clean_environment
@@ -36,7 +36,7 @@ class Processes:
     """A supervisor with two processes."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        self.port, self.metrics_port = free_port(), free_port()
+        self.port, (self.metrics_port, _) = free_port(), free_ports(2)
         self._folder = folder
         self.environment = {**environment, "DOMOGATE_METRICS_PORT": str(self.metrics_port)}
         self.log_file, self.ready_file = folder / "gateway.log", folder / "ready.json"

@@ -14,6 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psycopg
+
+from domogate.domain.shards import choose_member
 from support.balancer import Balancer
 from support.nats_server import NatsServer
 from support.ports import free_port
@@ -173,6 +176,7 @@ class Cluster:
             member.spawn(command)
         for member in others:
             member.wait_ready()
+        self.wait_settled()
         self.start_balancer()
         self.ready = {
             **json.loads(first.ready_file.read_text()),
@@ -180,6 +184,20 @@ class Cluster:
             "postgres_pid": self.postgres.pid,
             "nats_pid": self.nats.pid,
         }
+
+    def wait_settled(self) -> None:
+        """Wait until each shard is held by the gateway that should hold it. Before that, plants move by themselves."""
+        deadline = time.monotonic() + START_PATIENCE
+        while not self._is_settled():
+            assert time.monotonic() < deadline, "the plants have not moved to their gateways"
+            time.sleep(0.05)
+
+    def _is_settled(self) -> bool:
+        living = "lease_until > extract(epoch FROM clock_timestamp())"
+        with psycopg.connect(f"host={self.postgres.socket.parent} user=postgres dbname=postgres") as connection:
+            ids = [member for (member,) in connection.execute(f"SELECT id FROM leases WHERE {living}").fetchall()]
+            holders = connection.execute("SELECT shard, holder FROM shards").fetchall()
+        return len(ids) == len(self.members) and all(holder == choose_member(shard, ids) for shard, holder in holders)
 
     def stop_balancer(self) -> None:
         self._network.run(self._balancer.stop())

@@ -228,10 +228,12 @@ def start(
     own_data: bool = True,
     module: str = CLI,
     flags: Sequence[str] = (),
+    port: int = 0,
 ) -> Gateway:
-    """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`.
+    """`domogate demo` or `domogate serve` with its data and its log in `directory`.
 
-    `new_interpreter` and `module` as in `launch`. Without `own_data` the demo keeps its data in a temporary folder.
+    `new_interpreter` and `module` as in `launch`. Without `own_data` the demo keeps its data in a temporary folder. Give a
+    `free_port()` if another gateway gets the port later: the system may give the port that it chose to another program.
     """
     directory.mkdir(parents=True, exist_ok=True)
     data, log_file, ready_file = directory / "data", directory / "gateway.log", directory / "ready.json"
@@ -240,7 +242,7 @@ def start(
     # Standard output can have credentials of the demo, so it does not go into the log file.
     with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
         where = ["--data", str(data)] if own_data else []
-        arguments = [command, *flags, "--port", "0", "--ready-file", str(ready_file), *where]
+        arguments = [command, *flags, "--port", str(port), "--ready-file", str(ready_file), *where]
         process = launch(arguments, environment, greeting, log, new_interpreter=new_interpreter, module=module)
     ready = _wait_until_ready(process, ready_file, log_file)
     return Gateway(process, data, log_file, ready, environment, is_demo=command == "demo")
@@ -287,6 +289,8 @@ def running(gateway: Gateway) -> Iterator[Gateway]:
         gateway.stop()
 
 
+LASTING = {"DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400", "DOMOGATE_ID_TOKEN_LIFETIME": "86400"}
+"""The tokens of the ready file are valid as long as a test run may take."""
 Starter = Callable[[str, Path, Mapping[str, str]], Gateway]
 _SHARED = pytest.StashKey[dict[str, Gateway]]()
 
@@ -296,14 +300,14 @@ def shared_gateway(request: pytest.FixtureRequest, name: str, settings: Mapping[
     gateways = request.config.stash.setdefault(_SHARED, {})
     if name not in gateways:
         folder = request.getfixturevalue("tmp_path_factory").mktemp(name)
-        gateways[name] = start("demo", folder, settings)
+        gateways[name] = start("demo", folder, {**LASTING, **settings})
         request.config.add_cleanup(gateways[name].stop)
     return gateways[name]
 
 
 @pytest.fixture(scope="session")
 def demo(request: pytest.FixtureRequest) -> Gateway:
-    """A shared demo with default settings. Tests only read from it, or undo their changes."""
+    """A shared demo with default settings; only its tokens live longer. Tests only read from it, or undo their changes."""
     return shared_gateway(request, "demo", {})
 
 

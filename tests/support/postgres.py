@@ -209,6 +209,12 @@ class PostgresServer:
         ((value,),) = self._administer(statement)
         return str(value)
 
+    def is_driven_by(self, gateways: int) -> bool:
+        """Whether so many gateways have a lease, and hold all shards. The lease of a killed gateway lasts some seconds more."""
+        living = "SELECT id FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp())"
+        undriven = f"SELECT count(*) FROM shards WHERE holder IS NULL OR holder NOT IN ({living})"
+        return self.ask(f"SELECT (SELECT count(*) FROM ({living}) AS living) || ' ' || ({undriven})") == f"{gateways} 0"
+
     def make_base_backup(self) -> None:
         """Copy the data of the running server with pg_basebackup."""
         program = self._binaries() / "pginstall" / "bin" / "pg_basebackup"
