@@ -30,7 +30,8 @@ from support.store_access import add_credentials
 pytestmark = pytest.mark.slow
 
 ROUNDS, MOST_ROUNDS = 3, 10
-DEADLINE = 4.0
+DEADLINE = 12.0
+"""In seconds. No order may fail because the machine is busy."""
 ENDS = {"confirmed", "failed", "expired", "unknown"}
 
 
@@ -120,7 +121,7 @@ def open_orders(database: Path) -> list[dict[str, Any]]:
 
 def wait_until_a_scene_ended(restartable: JournaledGateway, first_lamps: set[str]) -> None:
     """A scene switches its first lamp on, and at the end off."""
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 120
     while True:
         kept, sent = kept_orders(restartable.database), {order for order, *_ in read_journal(restartable.journal)}
         if any(row["module_id"] in first_lamps and not json.loads(row["command"])["on"] for row in map(kept.get, sent) if row):
@@ -131,7 +132,7 @@ def wait_until_a_scene_ended(restartable: JournaledGateway, first_lamps: set[str
 
 def wait_until_all_ended(database: Path) -> dict[str, dict[str, Any]]:
     """Wait until the last deadline has passed and open orders are settled."""
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 120
     while True:
         unended = open_orders(database)
         if not unended:

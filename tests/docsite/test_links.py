@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,13 +17,18 @@ from support.ports import free_port
 LINKS = collect_links(list_pages(ROOT))
 
 
+PATIENCE = 60.0
+OVER = threading.Event()
+"""Set when the server ends."""
+
+
 class Site(BaseHTTPRequestHandler):
-    """Answers with the status in the path. /get answers only GET, and /slow answers late."""
+    """Answers with the status in the path. /get answers only GET, and /slow answers when the server ends."""
 
     def do_GET(self) -> None:
         name = self.path.strip("/")
         if name == "slow":
-            time.sleep(1)
+            OVER.wait(PATIENCE)
         elif name == "moved":
             self.send_response(302)
             self.send_header("Location", "/200")
@@ -45,10 +49,12 @@ class Site(BaseHTTPRequestHandler):
 @contextmanager
 def site() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        OVER.clear()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
+            OVER.set()
             server.shutdown()
 
 
@@ -101,7 +107,7 @@ class TestAsking:
     @pytest.mark.parametrize(("path", "reason"), [("404", "status 404"), ("500", "status 500"), ("slow", "timed out")])
     def test_other_answers_are_reported(self, path: str, reason: str) -> None:
         with site() as base:
-            (dead,) = ask_all([f"{base}/{path}"], timeout=0.3)
+            (dead,) = ask_all([f"{base}/{path}"], timeout=0.3 if path == "slow" else PATIENCE)
         assert dead.url == f"{base}/{path}"
         assert reason in dead.reason
 

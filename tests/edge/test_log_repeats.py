@@ -128,7 +128,7 @@ class TestDifferentCauses:
 
 
 def test_counts_appear_without_another_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_repeats, "_PERIODS", (0.05, 60.0, 60.0))
+    monkeypatch.setattr(log_repeats, "_PERIODS", (1.0, 60.0, 60.0))
     stream = io.StringIO()
     before = logging.getLogger().handlers[:]
     setup_logs("info", "json", stream)

@@ -302,7 +302,7 @@ class TestConnection:
                 "nkey": NatsAccess(servers=(url,), nkey=SEED),
             }
             async with connected(right[way]) as a:
-                assert a.connection.is_connected
+                assert await a.connection.wait_connected(60)
                 assert "secret" not in a.connection.server
             async with connected(NatsAccess(servers=(url,))) as stranger:
                 assert not stranger.connection.is_connected
@@ -314,7 +314,7 @@ class TestConnection:
             tmp_path, "--tls", "--tlscert", str(tls.certificate), "--tlskey", str(tls.key), scheme="tls"
         ) as server:
             async with connected(NatsAccess(servers=(server.url,), tls_ca=tls.certificate)) as a:
-                assert a.connection.is_connected
+                assert await a.connection.wait_connected(60)
             async with connected(NatsAccess(servers=(server.url,))) as stranger:
                 assert not stranger.connection.is_connected
                 assert "certificate" in stranger.connection.problem
@@ -322,11 +322,11 @@ class TestConnection:
 
 class TestFrozen:
     async def test_an_order_that_waited_in_a_frozen_process_is_not_executed(self, a: Side, b: Side) -> None:
-        asking = asyncio.create_task(a.fabric.execute(order_within(0.5)))
+        asking = asyncio.create_task(a.fabric.execute(order_within(2.0)))
         await asyncio.sleep(0)
         while a.fabric.asked == 0:
             await asyncio.sleep(0)
-        time.sleep(1.5)  # Both gateways are in this process: neither runs, as if it was frozen.
+        time.sleep(3.0)  # Both gateways are in this process: neither runs, as if it was frozen.
         with pytest.raises(DeviceTimeout):
             await asking
         await asyncio.sleep(0.2)

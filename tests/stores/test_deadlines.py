@@ -95,7 +95,7 @@ class TestALockOfAnotherProcess:
         self, open_store: OpenStore, file: Path, locked: sqlite3.Connection
     ) -> None:
         store = await open_store(sqlite_url(file), deadline=DEADLINE)
-        await store.import_estate(SMALL, prune=False)
+        await in_time(lambda: store.import_estate(SMALL, prune=False))
         locked.execute("BEGIN IMMEDIATE")
         saving = asyncio.create_task(store.save_user(ANNA))
         recording = asyncio.create_task(store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=7))]))
@@ -114,7 +114,7 @@ class TestALockOfAnotherProcess:
     ) -> None:
         monkeypatch.setattr(writer_limits, "REPORT_SECONDS", DEADLINE)
         store = await open_store(sqlite_url(file), deadline=DEADLINE)
-        await store.import_estate(SMALL, prune=False)
+        await in_time(lambda: store.import_estate(SMALL, prune=False))
         locked.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreTimeout):
             await store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True))])
@@ -173,7 +173,7 @@ class TestAReadThatHangs:
 
         with pytest.raises(StoreTimeout):
             await reads(hang)(store)
-        assert await store.list_users() == []
+        assert await in_time(store.list_users) == []
         released.set()
 
     async def test_stopping_does_not_wait_for_it(self, file: Path) -> None:

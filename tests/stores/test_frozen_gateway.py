@@ -63,7 +63,7 @@ async def test_it_delays_the_others_only_shortly_and_then_tries_again(open_store
         began = time.monotonic()
         await store.record([lamp_on(2, 1)])
         await store.save_user(CARLA)
-        assert time.monotonic() - began < 30, "the server ends the transaction of the frozen process"
+        assert time.monotonic() - began < 60, "the server ends the transaction of the frozen process"
         assert [type(event) for event in recorded.events] == [StateChanged, UserChanged]
         process.send_signal(signal.SIGCONT)
         await asyncio.to_thread(process.communicate, "\n", 60)

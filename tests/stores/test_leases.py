@@ -124,9 +124,10 @@ class TestShards:
                 await store.release(member.id, range(SHARDS))
 
     async def test_shards_of_a_dead_member_are_free_and_their_epoch_grows(self, leases: PostgresLeases) -> None:
-        dead, living = await joined(leases, "dead", seconds=SHORT), await joined(leases)
+        dead, living = await joined(leases, "dead"), await joined(leases)
         await leases.acquire(dead.id, [7, 8])
         assert await leases.acquire(living.id, [7]) == {}
+        await leases.renew(dead.id, SHORT)
         await asyncio.sleep(SHORT + 0.05)
         assert await leases.acquire(living.id, [7]) == {7: 2}
         assert await leases.acquire(dead.id, [8, 9]) == {}, "its own lease has ended"

@@ -68,7 +68,8 @@ class Side:
         self.fabric.serve(self.host)
 
     async def settle(self) -> None:
-        """Wait until the server knows the subscriptions."""
+        """Wait until the server knows the subscriptions. On a busy machine, the first attempt to connect can fail."""
+        assert await self.connection.wait_connected(60)
         for _ in range(10):
             await asyncio.sleep(0)
         await self.connection.flush()
