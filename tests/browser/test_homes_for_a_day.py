@@ -3,12 +3,14 @@
 import asyncio
 import itertools
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Request, Route, expect
 
-from support.gateway import Gateway
+from support.gateway import Gateway, running, start
 from support.page_memory import PageMemory, measure_memory
 from support.pages import visit
 
@@ -57,14 +59,21 @@ class Stream:
         return f"id: {number}\nevent: state\ndata: {json.dumps({'time': '2026-11-16T08:00:00Z', 'data': notice})}\n\n"
 
 
-async def test_a_day_of_events_and_new_tokens_takes_no_more_memory(chromium: Browser, demo: Gateway) -> None:
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    """Its tokens have the usual lifetime."""
+    with running(start("demo", tmp_path)) as started:
+        yield started
+
+
+async def test_a_day_of_events_and_new_tokens_takes_no_more_memory(chromium: Browser, gateway: Gateway) -> None:
     stream, renewals = Stream(), []
 
     def note(request: Request) -> None:
         if request.url.endswith("/auth/token") and "refresh_token" in (request.post_data or ""):
             renewals.append(request)
 
-    async with visit(chromium, demo, who=ANNA) as walk:
+    async with visit(chromium, gateway, who=ANNA) as walk:
         walk.page.on("request", note)
         await walk.page.clock.install()
         await walk.page.route("**/events?*", stream.answer)

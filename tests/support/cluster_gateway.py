@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.cluster import Cluster
-from support.gateway import QUICK, Gateway, import_estate, readings_now, serve_estate, shared_gateway, start
+from support.gateway import LASTING, QUICK, Gateway, import_estate, readings_now, serve_estate, shared_gateway, start
 from support.postgres import postgres_server
 
 GATEWAYS = int(os.environ.get("DOMOGATE_TEST_GATEWAYS", "1"))
@@ -88,12 +88,12 @@ def serve_estate_here(document: dict[str, Any], directory: Path, settings: Mappi
 @pytest.fixture(scope="session")
 def demo(request: pytest.FixtureRequest) -> Gateway:
     """As in `support/gateway.py`, with as many gateways as the environment says."""
-    return shared_gateway(request, "demo", {}, start_gateways)
+    return shared_gateway(request, "demo", LASTING, start_gateways)
 
 
 @pytest.fixture(scope="session")
 def workshop(request: pytest.FixtureRequest) -> Gateway:
     """As in `support/gateway.py`, with as many gateways as the environment says."""
-    gateway = shared_gateway(request, "workshop", QUICK, start_gateways)
+    gateway = shared_gateway(request, "workshop", {**QUICK, **LASTING}, start_gateways)
     gateway.early = gateway.early or readings_now(gateway)
     return gateway

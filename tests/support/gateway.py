@@ -300,7 +300,7 @@ def shared_gateway(request: pytest.FixtureRequest, name: str, settings: Mapping[
     gateways = request.config.stash.setdefault(_SHARED, {})
     if name not in gateways:
         folder = request.getfixturevalue("tmp_path_factory").mktemp(name)
-        gateways[name] = start("demo", folder, {**LASTING, **settings})
+        gateways[name] = start("demo", folder, settings)
         request.config.add_cleanup(gateways[name].stop)
     return gateways[name]
 
@@ -308,7 +308,7 @@ def shared_gateway(request: pytest.FixtureRequest, name: str, settings: Mapping[
 @pytest.fixture(scope="session")
 def demo(request: pytest.FixtureRequest) -> Gateway:
     """A shared demo with default settings; only its tokens live longer. Tests only read from it, or undo their changes."""
-    return shared_gateway(request, "demo", {})
+    return shared_gateway(request, "demo", LASTING)
 
 
 # Every read asks the device. Timeouts are shorter than the defaults, but long enough for a machine that pauses for a second.
@@ -325,7 +325,7 @@ QUICK = {
 @pytest.fixture(scope="session")
 def workshop(request: pytest.FixtureRequest) -> Gateway:
     """A demo for tests that change devices, people and keys. Each test undoes its changes."""
-    gateway = shared_gateway(request, "workshop", QUICK)
+    gateway = shared_gateway(request, "workshop", {**QUICK, **LASTING})
     if not gateway.early:
         gateway.early = readings_now(gateway)
     return gateway
