@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from domogate_client import AsyncClient, Client, Session, Tokens
+from domogate_client import tokens as token_module
 from domogate_client._lock import SharedLock
 from domogate_client.errors import DeadlineExceeded, LoginFailed, LoginRequired, NoAnswer
 from support.both_clients import QUICK, Ask, both_clients
@@ -18,11 +19,17 @@ from support.scripted_server import ScriptedServer, Step, scripted
 OLD = Tokens(access_token="old", id_token="old", refresh_token="refresh-1", expires_at=1.0)
 NEW = b'{"access_token":"new","id_token":"new","refresh_token":"refresh-2","expires_in":3600}'
 REFUSED = Step(400, body=b'{"error":"invalid_grant","error_description":"Used before."}')
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def list_plants(client: Any) -> Any:
     return client.homeauto.list_plants()
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, an attempt of a refresh can take longer than usual. Then the client repeats it."""
+    monkeypatch.setattr(token_module, "_LONGEST_ATTEMPT", PATIENCE)
 
 
 def refreshes(server: ScriptedServer) -> int:
