@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
+from support.clocks import avoid_midnight
 from support.cluster import Member
 from support.cluster_gateway import ClusterGateway, start_cluster
 from support.command_line import CommandLine, domogate
@@ -163,6 +164,7 @@ class TestLimits:
         """Each gateway alone would admit as many requests as the limit."""
         token, limit = pair.token_of(OWNER), 15
         for flags in (("--rate", f"{limit}/hour"), ("--daily-quota", str(limit))):
+            avoid_midnight()
             key = command_line.good("key", "issue", "limited", *flags).strip()
             assert [pair.list_plants(0, token, key) for _ in range(limit + 1)] == [200] * limit + [429]
             admitted = 0

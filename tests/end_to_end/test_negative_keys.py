@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from support.clocks import avoid_midnight
 from support.gateway import Gateway
 from support.http import KEY_HEADER, case, expect_refusal, raw_call
 from support.spec_operations import E6, E8, OPERATIONS, Operation
@@ -84,8 +85,9 @@ class TestLimits:
     def test_beyond_its_limit_a_key_gets_429_with_whole_seconds_to_wait(
         self, workshop: Gateway, operation: Operation, limit: dict[str, Any]
     ) -> None:
-        key = issue_key(workshop, **limit)
         who, target = workshop.case(operation)
+        avoid_midnight()
+        key = issue_key(workshop, **limit)
         answers = [workshop.send(operation, target, who=who, key=key) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 200, 429]
         expect_refusal(operation, answers[2], 429)

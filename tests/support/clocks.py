@@ -1,10 +1,21 @@
 """Clocks of tests."""
 
 import asyncio
+import time
 
 NOON = 1_763_208_000.0
 """2025-11-15 12:00 UTC"""
 NOW = 1_800_000_000.0
+
+
+DAY = 86_400.0
+
+
+def avoid_midnight(seconds: float = 60.0) -> None:
+    """Wait until the next day (UTC) if this day ends within so many seconds. Then a quota counts from 0 again."""
+    left = DAY - time.time() % DAY
+    if left < seconds:
+        time.sleep(left)
 
 
 class ManualClock:
