@@ -205,12 +205,7 @@ def _wait_until_ready(process: Process, ready_file: Path, log_file: Path) -> dic
     deadline = time.monotonic() + START_DEADLINE
     while time.monotonic() < deadline:
         if ready_file.exists():
-            try:
-                ready: dict[str, Any] = json.loads(ready_file.read_text())
-            except json.JSONDecodeError:
-                pass  # the gateway is still writing it
-            else:
-                return ready
+            return dict(json.loads(ready_file.read_text()))
         if process.poll() is not None:
             raise AssertionError(f"the gateway ended with {process.returncode}:\n{log_file.read_text()[-4000:]}")
         time.sleep(0.05)
@@ -326,8 +321,7 @@ QUICK = {
 def workshop(request: pytest.FixtureRequest) -> Gateway:
     """A demo for tests that change devices, people and keys. Each test undoes its changes."""
     gateway = shared_gateway(request, "workshop", {**QUICK, **LASTING})
-    if not gateway.early:
-        gateway.early = readings_now(gateway)
+    gateway.early = gateway.early or readings_now(gateway)
     return gateway
 
 
