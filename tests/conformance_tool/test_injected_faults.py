@@ -24,7 +24,7 @@ KITCHEN = HOME.room("Kitchen", type="kitchen")
 LAMP = KITCHEN.light("Lamp", on=True, level=80)
 KETTLE = KITCHEN.plug("Kettle")
 FAMILIES = ("homectl", "homeauto", "doorentry-a")
-SHORT = 0.5
+SHORT = 1.0
 """The timeout of the tool in the tests with slow answers, in seconds."""
 
 
@@ -49,7 +49,7 @@ CASES = [
     Case("503", "E8", "4.E8.statuses"),
     Case("half", "E8", "1"),
     Case("drop", "E8", "1"),
-    Case("slow", "E8", "1", ms=3_000),
+    Case("slow", "E8", "1", ms=10_000),
 ]
 EVERYWHERE = [case._replace(operation=None) for case in CASES if case.kind not in ("408", "469", "470")]
 

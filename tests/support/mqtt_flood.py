@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from support.gateway import Gateway, running, serve_estate
-from support.http import KEY_HEADER
+from support.http import KEY_HEADER, PATIENCE
 from support.mosquitto import Mosquitto, flood, mosquitto
 from support.spec_operations import ALL_SCOPES, E8
 from support.store_access import add_credentials
@@ -106,7 +106,7 @@ class FloodedGateway:
         return took
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(urlsplit(self.gateway.base_url).netloc, timeout=20)
+        return http.client.HTTPConnection(urlsplit(self.gateway.base_url).netloc, timeout=PATIENCE)
 
     @contextmanager
     def flooded(self, messages: list[tuple[str, bytes]], rate: int) -> Iterator["multiprocessing.process.BaseProcess"]:
@@ -118,12 +118,12 @@ class FloodedGateway:
         try:
             yield sender
         finally:
-            sender.join(120)
+            sender.join(4 * PATIENCE)
             assert sender.exitcode == 0, "the sender failed"
 
     def warm_up(self, chance: random.Random) -> None:
         """Wait until every lamp has reported. Messages are not retained, so the gateway must subscribe first."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 2 * PATIENCE
         while time.monotonic() < deadline:
             messages = messages_for(self.lamps, self.lamps, chance)
             flood(self.broker.port, messages, 2_000)
