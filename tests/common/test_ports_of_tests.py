@@ -15,13 +15,13 @@ import os, signal
 from support.ports import free_port
 free_port()
 child = os.fork()
-print(*(free_port() for _ in range({MANY})), flush=True)
+os.write(1, (" ".join(str(free_port()) for _ in range({MANY})) + "\\n").encode())
 if not child:
     signal.pause()
 input()
 os.kill(child, signal.SIGKILL)
 """
-"""Prints two lines: one of the process, and one of a process that it forked after its first choice."""
+"""Prints two lines, each in one piece: one of the process, and one of a process that it forked after its first choice."""
 
 
 def test_a_port_is_not_chosen_again_soon() -> None:
