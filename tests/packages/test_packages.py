@@ -1,8 +1,10 @@
 """The packages of a release: two builds are the same, and they work when they are installed."""
 
 import json
+import math
 import re
 import subprocess
+import sys
 import tarfile
 import zipfile
 from datetime import datetime
@@ -13,7 +15,7 @@ import pytest
 
 from domogate import __version__
 from release.building import ROOT, CannotPackage, build, build_wheel, hash_file, write_hashes
-from release.checking import compare, run
+from release.checking import LIMIT, Timer, compare, judge, run
 from release.npm import build_npm, convert_version
 from release.trial import try_demo
 from support.clean_environment import make_clean_environment
@@ -148,6 +150,23 @@ class TestInstallation:
             check=True,
         )
         assert told.stdout.strip() == __version__
+
+    def test_an_installation_in_time_is_told(self) -> None:
+        assert judge("a wheel", LIMIT, 12.3) == "a wheel: from the wheel to a gateway with pages in 60 s (12 s of CPU time)."
+
+    def test_an_installation_that_takes_too_long_is_refused_with_the_reasons_to_look_for(self) -> None:
+        with pytest.raises(CannotPackage) as refused:
+            judge("a wheel", LIMIT + 1, 12.3)
+        said = str(refused.value)
+        assert "in 61 s (12 s of CPU time). The limit is 60 s" in said
+        assert "If other programs run, stop them and try again" in said
+
+    def test_the_time_of_the_programs_is_measured(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("release.checking.LIMIT", math.inf)  # The machine of the tests may be busy.
+        timer = Timer()
+        run([sys.executable, "-c", "import time\nwhile time.process_time() < 1.2: pass"])
+        (cpu,) = re.findall(r"\((\d+) s of CPU time\)", timer.check("a loop"))
+        assert int(cpu) >= 1
 
     def test_a_step_that_fails_is_named_with_its_output(self) -> None:
         """`./dev package --check` installs with pip and with pipx, from a package index."""
