@@ -24,6 +24,7 @@ HOSTS = frozenset(
         "docs.nats.io",
         "docs.sqlalchemy.org",
         "github.com",
+        "helm.sh",
         "html.spec.whatwg.org",
         "json-schema.org",
         "keepachangelog.com",

@@ -14,7 +14,7 @@ from domogate.cli.commands import cli
 from domogate.settings import Settings, load_settings
 from domogate.test_api.surface import SURFACE as TEST_KIT
 from support.page_blocks import Block, read_blocks, read_commands
-from support.page_marks import find_wrong_marks, pages_with_commands
+from support.page_marks import DOCS, READMES, find_wrong_marks, pages_with_commands
 
 PAGES = pages_with_commands()
 _DOWNLOADS = [f"/docs/{name}" for name in make_downloads()]
@@ -93,6 +93,12 @@ class TestPage:
 
     def test_each_url_of_curl_is_a_path_of_the_gateway(self, page: Path) -> None:
         assert [path for path in find_paths(shell_blocks(page)) if not is_route(path)] == []
+
+
+def test_each_block_names_its_language() -> None:
+    """A block of commands without a language would be run by no test."""
+    pages = [*sorted(DOCS.rglob("*.md")), *READMES, *ROOT.glob("*.md")]
+    assert [(page.name, block.text) for page in pages for block in read_blocks(page) if not block.language] == []
 
 
 class TestMistakes:
