@@ -19,7 +19,7 @@ from domogate.estate.simple_yaml import NotSimple
 from domogate.testing import Estate
 from support.examples import examples
 
-# The YAML parser reads the two escapes of a character beyond U+FFFF as two wrong characters.
+# The YAML parser refuses the two escapes with which JSON writes a character beyond U+FFFF.
 TEXTS = st.text(st.characters(max_codepoint=0xFFFF), max_size=4)
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,

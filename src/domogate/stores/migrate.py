@@ -84,7 +84,7 @@ def migrate(database: Database) -> None:
 def create_tables(connection: Connection) -> None:
     """Create all tables in an empty database, without Alembic (Decision 0103)."""
     if connection.dialect.name == "sqlite":
-        # SQLAlchemy needs ten times as long to make these statements as SQLite needs to execute them.
+        # SQLAlchemy needs several times as long to make these statements as SQLite needs to execute them (Decision 0142).
         driver = connection.connection.cursor()
         for statement in SQLITE_TABLES.read_text("utf-8").split(";\n"):
             driver.execute(statement)
