@@ -95,7 +95,7 @@ def _do_nothing() -> None:
 class _Flow(FlowControl):
     """Extends uvicorn's flow control: it calls a function when reading resumes.
 
-    The time of the pause must not count against the client.
+    The function sets a new deadline, because the client could not send during the pause.
     """
 
     def __init__(self, transport: Any, on_read_again: Callable[[], None]) -> None:

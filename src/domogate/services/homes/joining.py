@@ -1,4 +1,4 @@
-"""The time from which on a person may see the events of a home (Decision 0056)."""
+"""Finds the time at which a person joined a home. Events before this time are not shown to this person (Decision 0056)."""
 
 from domogate.ports import FeedStore
 from domogate.services.rights.access import Access

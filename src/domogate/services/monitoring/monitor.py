@@ -71,7 +71,7 @@ class Monitor:
         self._samples: deque[Sample] = deque(maxlen=MINUTES + 1)
         self._counting = asyncio.Lock()
         self._figures: tuple[float, StoreFigures] | None = None
-        """The time from which on ended orders are counted, and the last counts of the store."""
+        """The beginning of the period in which ended orders are counted, and the last counts of the store."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
