@@ -74,7 +74,7 @@ def rows(heading: str) -> list[dict[str, str]]:
 
 
 def by_id(table: list[dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Rows by the identifier in backquotes at the begin of their point."""
+    """Rows by the identifier in backquotes at the beginning of their point."""
     found: dict[str, dict[str, str]] = {}
     for row in table:
         match = re.match(r"`([\w-]+)`", row["point"])

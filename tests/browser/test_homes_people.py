@@ -99,7 +99,7 @@ async def test_a_refused_invitation_is_explained_inside_the_dialog(chromium: Bro
         await dialog.get_by_label("Until").fill("2020-01-01T10:00")
         await dialog.get_by_role("button", name="Invite a person").click()
         await expect(dialog.get_by_label("Until")).to_have_accessible_description(
-            "The end must be in the future and after the begin."
+            "The end must be in the future and after the start."
         )
         await dialog.get_by_label("Until").fill("")
         await dialog.get_by_role("button", name="Invite a person").click()

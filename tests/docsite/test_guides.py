@@ -18,7 +18,7 @@ TEXTS = [
     *(ROOT / "web" / "src").rglob("texts/en.toml"),
 ]
 NOT_OF_THE_PAGES = {"operator", "italics", "It did not answer", "plant", "ambient", "module"}
-"""Words in italics that are explained, or that are only the begin of a text with values."""
+"""Words in italics that are explained, or that are only the beginning of a text with values."""
 
 
 def words_of(table: dict[str, Any]) -> Iterator[str]:

@@ -7,7 +7,7 @@ PLANT, FOREIGN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-822
 LIGHT, SCENE, LOCK, CAMERA, THERMOSTAT, PLUG, REMOTE, AMBIENT = (f"33333333-3333-4333-8333-33333333333{n}" for n in "12345678")
 REFERENCE = "LU-100"
 SECOND = "55555555-5555-4555-8555-555555555555"
-"""A second plant of the user. No list shows it. Its modules have ids with 4 at the begin instead of 3."""
+"""A second plant of the user. No list shows it. Its modules have ids that begin with 4 instead of 3."""
 
 
 def bare(identity: str) -> str:

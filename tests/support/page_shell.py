@@ -23,7 +23,7 @@ _READY = {
     "mosquitto": ("running",),
     "python3": ("Press Ctrl-C",),
 }
-"""One of these texts is printed when a program is ready, by the begin of its command."""
+"""The texts of which one is printed when a program is ready. The keys are the first words of its command."""
 _END = "--- end of the block ---"
 _AT_THE_END = "trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT"
 

@@ -112,7 +112,7 @@ def read_query_time(name: str, text: str | None) -> float | None:
 
 
 def read_period(since: str | None, until: str | None, now: float) -> tuple[float, float]:
-    """Return the begin and the end of the period.
+    """Return the start and the end of the period.
 
     Without `until`, the period ends now. Without `since`, it begins one day before its end. Raises Problem if a time cannot be
     parsed.

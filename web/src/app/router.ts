@@ -36,7 +36,7 @@ export function go(target: string, options: { replace?: boolean } = {}): void {
   if (!samePath) goToTop();
 }
 
-/** Show the begin of the page. A screen reader begins to read there, not at the link or the button that is gone. */
+/** Show the top of the page. A screen reader begins to read there, not at the link or the button that is gone. */
 export function goToTop(): void {
   scrollTo(0, 0);
   document.getElementById("main")?.focus({ preventScroll: true });

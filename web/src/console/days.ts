@@ -17,7 +17,7 @@ export function dayFields(sinceHint: string): readonly FormField[] {
   ];
 }
 
-/** The period of the fields, as the API takes it: its end is the begin of the next day. */
+/** The period of the fields, as the API takes it: its end is the start of the next day. */
 export function periodOf(values: Values): Period {
   const [first, last] = [text(values, "since"), text(values, "until")];
   return { since: first ? midnight(first) : undefined, until: last ? midnight(last, 1) : undefined };

@@ -16,7 +16,7 @@ export interface Listing<T> {
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface Part {
-  /** Where the entries begin; without it, at the begin of the list. */
+  /** Where the entries begin; without it, at the beginning of the list. */
   readonly after?: string | null;
   readonly most?: () => number;
   readonly signal?: AbortSignal;
