@@ -1,4 +1,4 @@
-"""The certificate of the server. A renewed certificate is used without a restart."""
+"""The certificate of the server. A renewed certificate is used without a restart (Decision 0143)."""
 
 import asyncio
 import math
