@@ -56,7 +56,7 @@ def dim(gateway: Gateway, target: Target, level: int) -> None:
 
 
 def modules_until_ready(reader: StreamReader) -> set[str]:
-    """The modules whose present state the stream shows at its begin."""
+    """The modules whose present state the stream shows at its start."""
     shown: set[str] = set()
 
     def read(event: ServerSentEvent) -> bool:

@@ -1,4 +1,4 @@
-"""The part of a form that sets the limits of a guest: check boxes for places, a begin and an end."""
+"""The part of a form that sets the limits of a guest: check boxes for places, a start and an end."""
 
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
