@@ -47,7 +47,7 @@ read = read_estate('{"users": [{"email": "a@example.com"}], "plants": [%s]}' % h
 assert len(read.estate.plants) == 1
 print(*sys.modules, file=sys.stderr)
 """
-USED_BY_A_GATEWAY = {"argon2", "cryptography", "starlette", "uvicorn"}
+USED_BY_A_GATEWAY = {"argon2", "cryptography", "joserfc", "starlette", "uvicorn"}
 
 
 def modules_of(*arguments: str, script: str = _SCRIPT) -> set[str]:

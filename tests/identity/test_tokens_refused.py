@@ -95,10 +95,9 @@ class TestAForgedToken:
         identity = await new_identity()
         ring_key = await identity.keyring.find_current()
         jwk = (await identity.signer.jwks())["keys"][0]
-        public_key = ECKey.import_key(jwk)
         secrets = [
-            public_key.as_bytes(encoding="PEM", private=False),
-            public_key.as_bytes(encoding="DER", private=False),
+            ring_key.key.as_bytes(encoding="PEM", private=False),
+            ring_key.key.as_bytes(encoding="DER", private=False),
             json.dumps(jwk).encode(),
             jwk["x"].encode(),
         ]

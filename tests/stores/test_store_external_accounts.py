@@ -7,7 +7,7 @@ import pytest
 
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, TokenKind
-from domogate.identity.principals import ExternalClaims, find_external_principal
+from domogate.identity.external import ExternalClaims, find_external_principal
 from domogate.stores import SqlStore
 from support.clocks import NOW
 from support.stores import ANNA, BRUNO

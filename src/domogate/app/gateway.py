@@ -18,7 +18,6 @@ from domogate.app.parts import DAY, UnnamedDriversError, open_store
 from domogate.app.placement import build_clock, build_placement
 from domogate.app.services import (
     build_history,
-    build_issuers,
     build_keyring,
     build_knowledge,
     build_passkeys,
@@ -42,6 +41,7 @@ from domogate.families._call import Services
 from domogate.families._documents import build_documents
 from domogate.families._serve import FamilyApp
 from domogate.identity.admission import KeyAdmission
+from domogate.identity.external import ExternalIssuer
 from domogate.identity.fetching import JsonFetcher
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.tokens import TokenVerifier
@@ -98,7 +98,7 @@ class Gateway:
         self.hasher = PasswordHasher()
         self.admission = KeyAdmission(self.store, self.clock)
         self._fetcher = JsonFetcher()
-        self._issuers = build_issuers(settings, self._fetcher, self.clock)
+        self._issuers = [ExternalIssuer(profile, self._fetcher, self.clock) for profile in settings.issuers]
         build_verifier = partial(TokenVerifier, self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
         self.verifier = build_verifier(others=self._issuers, own=settings.own_issuer)
         # /auth accepts only our own tokens. The families also accept tokens of other issuers.

@@ -9,7 +9,6 @@ import msgspec
 from domogate.app.parts import DAY
 from domogate.backends.printed_mail import PrintedMail
 from domogate.domain.terms import Terms, terms_at, terms_from_text
-from domogate.identity.fetching import JsonFetcher
 from domogate.identity.knowledge import KnowledgeBound
 from domogate.identity.passkeys import WebAuthnVerifier
 from domogate.identity.relying_party import find_relying_party
@@ -24,7 +23,6 @@ from domogate.settings import Settings
 
 if TYPE_CHECKING:
     from domogate.backends.mail import SmtpMail
-    from domogate.identity.external import ExternalIssuer
 
 
 def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound:
@@ -48,14 +46,6 @@ def build_signer(settings: Settings, keyring: KeyRing, clock: Clock) -> TokenSig
     return TokenSigner(
         keyring, clock, settings.auth_url, settings.base_url, settings.access_token_lifetime, settings.id_token_lifetime
     )
-
-
-def build_issuers(settings: Settings, fetcher: JsonFetcher, clock: Clock) -> "list[ExternalIssuer]":
-    if not settings.issuers:
-        return []
-    from domogate.identity.external import ExternalIssuer  # It imports joserfc, which other gateways do not need.
-
-    return [ExternalIssuer(profile, fetcher, clock) for profile in settings.issuers]
 
 
 def build_people(settings: Settings, store: Store, hasher: Hasher, clock: Clock, audit: AuditLog) -> People:

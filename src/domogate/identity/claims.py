@@ -1,17 +1,19 @@
 """Checks the claims in the payload of a token whose signature is verified."""
 
 import json
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+from joserfc.errors import ExpiredTokenError, InvalidClaimError, MissingClaimError
+from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from domogate.domain.faults import TokenRefused
 
+ESSENTIAL: ClaimsOption = {"essential": True}
+
 _NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
 _EXPIRED = "The token has expired: get a new one."
-_BLANK: tuple[Any, ...] = ("", [], {})
 
 
 class CommonClaims(msgspec.Struct, frozen=True):
@@ -26,28 +28,8 @@ class CommonClaims(msgspec.Struct, frozen=True):
 C = TypeVar("C", bound=CommonClaims)
 
 
-class ClaimRules(msgspec.Struct, frozen=True):
-    """The claims that a token must have, and the time at which it is checked."""
-
-    now: float
-    leeway: float
-    """The number of seconds by which the clock of the issuer may be ahead. It does not make a token valid for longer."""
-    required: Mapping[str, str | None]
-    """The names of the claims. If the value is not None, the claim must have this value, or must be a list with this value."""
-    blank: frozenset[str] = frozenset()
-    """The required claims that may be empty."""
-
-    def allows(self, name: str, value: Any) -> bool:
-        if name not in self.required:
-            return True
-        if name not in self.blank and value in _BLANK:
-            return False
-        expected = self.required[name]
-        return expected is None or value == expected or (isinstance(value, list) and expected in value)
-
-
 def check_claims(
-    payload: bytes, rules: ClaimRules, expected: type[C], explain: Callable[[str], str]
+    payload: bytes, registry: JWTClaimsRegistry, expected: type[C], now: float, explain: Callable[[str], str]
 ) -> tuple[dict[str, Any], C]:
     """Check the common claims and the types of the `expected` claims. Returns all claims.
 
@@ -58,45 +40,16 @@ def check_claims(
         claims: Any = json.loads(payload)
         if not isinstance(claims, dict):
             raise TokenRefused("The token's payload is not a JSON object.")
-        _check(claims, rules, explain)
+        registry.validate(claims)
         typed = msgspec.convert(claims, expected)
+    except ExpiredTokenError:
+        raise TokenRefused(_EXPIRED) from None
+    except MissingClaimError as error:
+        raise TokenRefused(f"The token's claim {error.claim} is missing.") from None
+    except InvalidClaimError as error:
+        raise TokenRefused(explain(error.claim)) from None
     except (ValueError, RecursionError):
         raise TokenRefused("The token's claims are incomplete, or have wrong types.") from None
-    if typed.exp <= rules.now:
+    if typed.exp <= now:  # compared without the leeway of the registry
         raise TokenRefused(_EXPIRED)
     return claims, typed
-
-
-def _check(claims: dict[str, Any], rules: ClaimRules, explain: Callable[[str], str]) -> None:
-    if missing := [name for name in sorted(rules.required) if claims.get(name) is None]:
-        raise TokenRefused(f"The token's claim {','.join(missing)} is missing.")
-    for name, value in claims.items():
-        has_type = _TYPES.get(name)
-        if has_type is not None and not has_type(value):
-            raise TokenRefused(explain(name))
-        if name == "exp" and value <= rules.now:
-            raise TokenRefused(_EXPIRED)
-        is_early = name in ("iat", "nbf") and value > math.floor(rules.now) + math.ceil(rules.leeway)
-        if is_early or not rules.allows(name, value):
-            raise TokenRefused(explain(name))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_audience(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
-
-
-def _is_time(value: Any) -> bool:
-    """Return whether the value is a finite number: every comparison with NaN is false, so such a token would never expire."""
-    return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)))
-
-
-_TYPES: Mapping[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("iss", "sub", "jti"), _is_text),
-    **dict.fromkeys(("exp", "iat", "nbf"), _is_time),
-    "aud": _is_audience,
-}
-"""The types of the claims of RFC 7519 §4.1."""

@@ -5,24 +5,26 @@ decides the rest: the user must exist in the store and be active, the client mus
 scopes that it is registered for.
 """
 
-from typing import Any
+import math
+from typing import Any, Protocol
 
 from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jws import JWSRegistry
+from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from domogate.domain.faults import TokenRefused
 from domogate.domain.login_names import is_login_name_email
-from domogate.domain.people import TokenKind
-from domogate.identity.claims import ClaimRules, CommonClaims, check_claims
+from domogate.domain.people import GrantType, Principal, TokenKind
+from domogate.identity.claims import ESSENTIAL, CommonClaims, check_claims
 from domogate.identity.fetching import JsonFetcher, JsonSource
-from domogate.identity.principals import ExternalClaims
+from domogate.identity.principals import ExternalClaims, build_principal
 from domogate.identity.profiles import IssuerProfile, TokenMark
 from domogate.identity.remote_keys import KeysUnavailable, PublicKey, RemoteKeys
 from domogate.identity.unverified import UnverifiedHeader, read_header
-from domogate.ports import Clock
+from domogate.ports import ClientStore, Clock, ExternalAccountStore, PeopleStore
 
-__all__ = ["ExternalClaims", "ExternalIssuer", "IssuerProfile", "JsonFetcher", "TokenMark"]
+__all__ = ["ExternalClaims", "ExternalIssuer", "IssuerProfile", "JsonFetcher", "TokenMark", "find_external_principal"]
 
 
 _LONGEST_SUBJECT = 255
@@ -93,12 +95,17 @@ class ExternalIssuer:
             return None
 
     def _check_claims(self, payload: bytes) -> dict[str, Any]:
-        profile = self._profile
-        required = dict.fromkeys(("sub", "aud", "exp", "iat")) | {"iss": profile.url}
+        now, profile = self._now(), self._profile
+        issuer: ClaimsOption = {"essential": True, "value": profile.url}
+        # Rounding up is safe: `exp` is compared again without leeway.
+        leeway = math.ceil(profile.leeway)
+        options = dict.fromkeys(("sub", "aud", "exp", "iat"), ESSENTIAL)
+        registry = JWTClaimsRegistry(now=int(now), leeway=leeway, iss=issuer, **options)
         claims, typed = check_claims(
             payload,
-            ClaimRules(self._now(), profile.leeway, required),
+            registry,
             CommonClaims,
+            now,
             lambda claim: f"The token's claim {claim} is wrong (nbf or iat: the token is not valid yet).",
         )
         if not 0 < typed.exp - typed.iat <= profile.max_lifetime:
@@ -130,3 +137,26 @@ class ExternalIssuer:
         if email is None or is_login_name_email(email):
             raise TokenRefused("The token has no verified e-mail, so its user is not known.")
         return ExternalClaims(kind, profile.url, claims["sub"], email, ours, profile.map_scopes(claims), float(claims["exp"]))
+
+
+class PrincipalStore(PeopleStore, ExternalAccountStore, ClientStore, Protocol):
+    """The parts of the store with the users and clients that tokens name."""
+
+
+async def find_external_principal(store: PrincipalStore, claims: ExternalClaims, now: float) -> Principal:
+    """Return the principal of an external token: find its user and its client.
+
+    Raises TokenRefused if there is no such client, or no such active user.
+
+    The first token of an account binds the account to the user with the same e-mail address (Decision 0061).
+    """
+    account = (claims.issuer, claims.subject)
+    user = await store.find_external_user(*account) or await store.bind_external_account(*account, claims.email, now)
+    if user is None or not user.active:
+        raise TokenRefused(
+            "The token's user does not exist here, is not active yet, or is bound to another account of the token's issuer."
+        )
+    client = await store.find_client(claims.client_id)
+    if client is None:
+        raise TokenRefused("The token's client is not registered here.")
+    return build_principal(claims, user, client, allowed=client.scopes, flow=GrantType.AUTHORIZATION_CODE)

@@ -3,14 +3,11 @@
 import json
 import uuid
 from collections.abc import Iterable
-from typing import Protocol
 
 import msgspec
 
-from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id
 from domogate.domain.people import Claims, Client, GrantType, Principal, TokenKind, User
-from domogate.ports import ClientStore, ExternalAccountStore, PeopleStore
 
 
 class ExternalClaims(msgspec.Struct, frozen=True):
@@ -56,26 +53,3 @@ def build_principal(
         standing=user.standing,
         plants=plants,
     )
-
-
-class PrincipalStore(PeopleStore, ExternalAccountStore, ClientStore, Protocol):
-    """The parts of the store with the users and clients that tokens name."""
-
-
-async def find_external_principal(store: PrincipalStore, claims: ExternalClaims, now: float) -> Principal:
-    """Return the principal of an external token: find its user and its client.
-
-    Raises TokenRefused if there is no such client, or no such active user.
-
-    The first token of an account binds the account to the user with the same e-mail address (Decision 0061).
-    """
-    account = (claims.issuer, claims.subject)
-    user = await store.find_external_user(*account) or await store.bind_external_account(*account, claims.email, now)
-    if user is None or not user.active:
-        raise TokenRefused(
-            "The token's user does not exist here, is not active yet, or is bound to another account of the token's issuer."
-        )
-    client = await store.find_client(claims.client_id)
-    if client is None:
-        raise TokenRefused("The token's client is not registered here.")
-    return build_principal(claims, user, client, allowed=client.scopes, flow=GrantType.AUTHORIZATION_CODE)

@@ -6,28 +6,28 @@ reports a change of its user, client or grant. A token of an external issuer is 
 (external.py), and is also cached.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-import msgspec
+from joserfc import jws
+from joserfc.errors import JoseError
+from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
-from domogate.common.base64url import decode_base64url
 from domogate.common.feed_cache import FeedCache
 from domogate.common.secrets import digest_secret
 from domogate.domain.events import Change, ChangesLost, ClientChanged, GrantRevoked, SigningKeysChanged, UserChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Claims, Principal, TokenKind
-from domogate.identity.claims import ClaimRules, CommonClaims, check_claims
-from domogate.identity.loaded_keys import GENERATORS, LoadedKey
-from domogate.identity.principals import PrincipalStore, build_principal, find_external_principal
+from domogate.identity.claims import ESSENTIAL, CommonClaims, check_claims
+from domogate.identity.external import ExternalIssuer, PrincipalStore, find_external_principal
+from domogate.identity.loaded_keys import GENERATORS
+from domogate.identity.principals import build_principal
 from domogate.identity.signing import TYP_OF_KIND, KeyRing
 from domogate.identity.unverified import read_header, read_issuer
 from domogate.ports import Clock, GrantStore
-
-if TYPE_CHECKING:
-    from domogate.identity.external import ExternalIssuer  # It imports joserfc, which most gateways do not need.
 
 # Media types are case-insensitive, and "application/" is optional (RFC 7515 §4.1.9, RFC 9068 §4).
 _KIND_OF_TYP: Mapping[str, TokenKind] = MappingProxyType(
@@ -38,14 +38,6 @@ _KIND_OF_TYP: Mapping[str, TokenKind] = MappingProxyType(
 
 class TokenSubjectStore(PrincipalStore, GrantStore, Protocol):
     """The parts of the store with the grants, users and clients that tokens name."""
-
-
-class _OwnHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The header of the gateway's own tokens. No other member, such as `crit`, is allowed."""
-
-    alg: str
-    kid: str
-    typ: str
 
 
 class _OwnClaims(CommonClaims, frozen=True):
@@ -69,7 +61,7 @@ class TokenVerifier:
         *,
         cache_size: int = 20_000,
         leeway: float = 2.0,
-        others: "Sequence[ExternalIssuer]" = (),
+        others: Sequence[ExternalIssuer] = (),
         own: bool = True,
     ) -> None:
         """`leeway` is the number of seconds by which the clock of another gateway may be ahead.
@@ -143,10 +135,15 @@ class TokenVerifier:
             raise TokenRefused("The token's key (header kid) is unknown here: it is not in this gateway's key set.")
         if key.algorithm != header.alg:
             raise TokenRefused(f"The token's algorithm differs from that of its key, {key.algorithm}.")
-        return self._check_claims(kind, _verify_signature(unverified_token, key))
+        try:
+            payload = jws.deserialize_compact(unverified_token, key.key, algorithms=[key.algorithm]).payload
+        except (JoseError, ValueError):
+            raise TokenRefused("The token's signature is not valid: the token was changed or truncated.") from None
+        return self._check_claims(kind, payload or b"")
 
     def _check_claims(self, kind: TokenKind, payload: bytes) -> Claims:
-        _, said = check_claims(payload, self._rules(kind), _OwnClaims, lambda claim: self._explain(claim, kind))
+        now = self._now()
+        _, said = check_claims(payload, self._registry(kind, now), _OwnClaims, now, lambda claim: self._explain(claim, kind))
         if said.exp <= said.iat:
             raise TokenRefused("The token expires (exp) before it was issued (iat).")
         user_id, grant_id = DASHED_UUID.parse_id(said.sub), DASHED_UUID.parse_id(said.grant)
@@ -155,11 +152,20 @@ class TokenVerifier:
             raise TokenRefused("The token does not name one user, one client and one grant of this gateway.")
         return Claims(user_id, client_id, grant_id, kind, frozenset(said.scope.split()), said.exp)
 
-    def _rules(self, kind: TokenKind) -> ClaimRules:
-        required = dict.fromkeys(("sub", "aud", "exp", "iat", "grant", "scope")) | {"iss": self._issuer}
+    def _registry(self, kind: TokenKind, now: float) -> JWTClaimsRegistry:
+        options: dict[str, ClaimsOption] = {
+            "iss": {"essential": True, "value": self._issuer},
+            "sub": ESSENTIAL,
+            "aud": ESSENTIAL,
+            "exp": ESSENTIAL,
+            "iat": ESSENTIAL,
+            "grant": ESSENTIAL,
+            "scope": {"essential": True, "allow_blank": True},
+        }
         if kind is TokenKind.ACCESS:
-            required |= {"aud": self._audience, "client_id": None}
-        return ClaimRules(self._now(), self._leeway, required, blank=frozenset({"scope"}))
+            options |= {"aud": {"essential": True, "value": self._audience}, "client_id": ESSENTIAL}
+        # Rounding up is safe: `exp` is compared again without leeway.
+        return JWTClaimsRegistry(now=int(now), leeway=math.ceil(self._leeway), **options)
 
     def _explain(self, claim: str, kind: TokenKind) -> str:
         if claim == "iss":
@@ -184,19 +190,6 @@ class TokenVerifier:
             raise TokenRefused("The token's user does not exist here.")
         allowed = client.limit_scopes(grant.scopes)
         return build_principal(claims, user, client, allowed=allowed, flow=grant.flow, plants=grant.plants)
-
-
-def _verify_signature(unverified_token: bytes, key: LoadedKey) -> bytes:
-    """Return the payload. Raises TokenRefused if the key did not sign the token."""
-    signed, _, signature = unverified_token.rpartition(b".")
-    header, _, payload = signed.partition(b".")
-    try:
-        if key.has_signed(signed, decode_base64url(signature)):
-            msgspec.json.decode(decode_base64url(header), type=_OwnHeader)
-            return decode_base64url(payload)
-    except ValueError:
-        pass
-    raise TokenRefused("The token's signature is not valid: the token was changed or truncated.")
 
 
 def _only(audience: str | tuple[str, ...]) -> str | None:

@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 import msgspec
+from joserfc.util import urlsafe_b64decode
 
 from domogate.common.base64url import decode_base64url
 from domogate.domain.faults import TokenRefused
@@ -55,6 +56,6 @@ def read_issuer(unverified_token: bytes) -> str | None:
     if len(unverified_token) > MAX_TOKEN or len(parts) != 3:
         return None
     try:
-        return msgspec.json.decode(decode_base64url(parts[1]), type=_Issued).iss
+        return msgspec.json.decode(urlsafe_b64decode(parts[1]), type=_Issued).iss
     except (ValueError, RecursionError):
         return None
