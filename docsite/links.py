@@ -24,7 +24,6 @@ HOSTS = frozenset(
         "docs.nats.io",
         "docs.sqlalchemy.org",
         "github.com",
-        "helm.sh",
         "html.spec.whatwg.org",
         "json-schema.org",
         "keepachangelog.com",

@@ -14,7 +14,7 @@ CHART = ROOT / "deploy" / "helm" / "domogate"
 
 
 def helm(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run Helm. The package helm-binary of the development environment has it for Linux on x86-64."""
+    """Run Helm. `./dev test` installs it in the development environment; on other processors than x86-64, QEMU runs it."""
     own = Path(sys.executable).with_name("helm")
     program = own if own.exists() else shutil.which("helm")
     assert program, "helm is needed for this test: install it, and put it on the PATH"
