@@ -150,7 +150,7 @@ class TestChecking:
             check(path, expected)
 
         monkeypatch.setattr(backup, "_check", lose_users)
-        with pytest.raises(ValueError, match=r"0 users.* and not .*3 users"):
+        with pytest.raises(ValueError, match=r"0 users.* instead of .*3 users"):
             await folder.add_backup(NOW)
         assert names_in(tmp_path) == []
 
