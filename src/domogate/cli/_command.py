@@ -285,7 +285,8 @@ async def changing(settings: Settings, *, create: bool = False) -> AsyncIterator
     """
     from domogate.app import open_tools  # imports the database
 
-    refuse_root(settings)
+    if create:
+        refuse_root(settings)  # `opened` does this too.
     async with open_tools(settings) if create else opened(settings) as tools:
         yield tools
         await until_applied(tools.store)

@@ -19,6 +19,8 @@ BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 
 Labelled = Mapping[tuple[str, ...], float]
 """Maps the values of the labels, in the order of the label names, to the value of the metric."""
+Value = Callable[[], float] | Callable[[], Labelled]
+"""Returns the value of a metric, or its values for all labels."""
 
 
 class Durations:
@@ -128,25 +130,11 @@ class Metrics:
         """Count a request that the HTTP parser or the protocol refused. Pass this method as `on_refused` to `server.run`."""
         self._refused[status] = self._refused.get(status, 0) + 1
 
-    def gauge(
-        self,
-        name: str,
-        unit: str,
-        text: str,
-        value: Callable[[], float] | Callable[[], Labelled],
-        labels: tuple[str, ...] = (),
-    ) -> None:
+    def gauge(self, name: str, unit: str, text: str, value: Value, labels: tuple[str, ...] = ()) -> None:
         """Register a gauge. `value` is called at each scrape; with `labels` it returns a mapping."""
         self._metrics.append(_Metric(False, name, unit, text, value, labels))
 
-    def counter(
-        self,
-        name: str,
-        unit: str,
-        text: str,
-        value: Callable[[], float] | Callable[[], Labelled],
-        labels: tuple[str, ...] = (),
-    ) -> None:
+    def counter(self, name: str, unit: str, text: str, value: Value, labels: tuple[str, ...] = ()) -> None:
         """Register a counter: a number that only grows. The arguments are the same as for `gauge`."""
         self._metrics.append(_Metric(True, name, unit, text, value, labels))
 
