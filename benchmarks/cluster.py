@@ -4,12 +4,14 @@ Each gateway is a process with only its store. A command is an order that is sto
 """
 
 import asyncio
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
 
 from benchmarks.estates import USER, build_plant, module_id, plant_id
+from benchmarks.network import slow_network
 from benchmarks.scenarios import Row, Scenario
 from domogate.app.parts import SystemClock
 from domogate.domain.commands import Order, OrderEnd, OrderState, SetLight
@@ -19,10 +21,9 @@ from domogate.domain.ids import new_id
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore
 from support.postgres import postgres_server
-from support.tcp_proxy import TcpProxy
 
 _GATEWAYS, _LEAST = 4, 3.0
-_CALLERS, _WARM_UP, _SECONDS = 4, 2.0, 8.0
+_CALLERS, _WARM_UP, _SECONDS, _ROUNDS = 4, 2.0, 6.0, 5
 _DELAY = 0.002
 """The seconds that each direction of the network adds."""
 
@@ -35,16 +36,14 @@ async def commands_of_a_cluster() -> AsyncIterator[Row]:
         plants = tuple(build_plant(number, 10) for number in range(_GATEWAYS))
         await store.import_estate(Estate(users=(USER,), plants=plants), prune=False)
         await store.stop()
-        proxy = TcpProxy(server.socket, _DELAY)
-        await proxy.start()
-        try:
-            url = f"postgresql+psycopg://postgres@127.0.0.1:{proxy.port}/postgres"
-            one = await _measure(url, 1)
-            several = await _measure(url, _GATEWAYS)
-        finally:
-            await proxy.stop()
-    ratio = several / one
-    figure = f"{ratio:.1f} ({several:,.0f} per second; one gateway {one:,.0f} per second)"
+        with slow_network(server.socket, _DELAY) as port:
+            url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+            rounds = [(await _measure(url, 1), await _measure(url, _GATEWAYS)) for _ in range(_ROUNDS)]
+    ratios = sorted(several / one for one, several in rounds)
+    ratio = statistics.median(ratios)
+    one, several = (statistics.median(figures) for figures in zip(*rounds, strict=True))
+    spread = f"{ratios[0]:.1f} to {ratios[-1]:.1f} in {_ROUNDS} rounds"
+    figure = f"{ratio:.1f} ({spread}; {several:,.0f} per second, one gateway {one:,.0f} per second)"
     what = f"Commands of {_GATEWAYS} gateways / of one, {_DELAY * 1000:g} ms to the database"
     yield Row(what, figure, f">= {_LEAST:g}", ratio >= _LEAST)
 
@@ -77,6 +76,8 @@ async def _run_gateway(url: str, number: int) -> int:
         nonlocal done
         lamp = module_id(number, DeviceKind.LIGHT, caller)
         on = False
+        if caller % 2:  # One write more, so that each commit has new orders and ends of orders, as with independent callers.
+            await store.record([Report(plant, lamp, time.time(), LightState(on=on))])
         while time.monotonic() < end:
             on = not on
             now = time.time()

@@ -15,6 +15,7 @@ from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
 from domogate.domain.states import Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url
+from domogate.stores.direct import Write
 
 _MILLION = 1_000_000
 _BEGIN = 1_800_000_000.0
@@ -31,8 +32,8 @@ class _TimedStore(SqlStore):
     longest = 0.0
     _last = 0.0
 
-    def commit(self, connection: Connection) -> None:
-        super().commit(connection)
+    def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
+        super().commit(connection, last_writes)
         now = time.perf_counter()
         self.longest, self._last = max(self.longest, now - self._last), now
 

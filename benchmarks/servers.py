@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,7 @@ from domogate.drivers import make_settings
 from domogate.edge import server
 from domogate.settings import Settings
 from domogate.stores import SqlStore
+from domogate.stores.direct import Write
 
 _TOKEN_LIFE = 86_400.0
 
@@ -204,8 +205,8 @@ class _BenchStore(SqlStore):
     def __init__(self, url: str, **arguments: Any) -> None:
         super().__init__(url, **arguments, max_batch=self.shared)
 
-    def commit(self, connection: Connection) -> None:
-        super().commit(connection)
+    def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
+        super().commit(connection, last_writes)
         if self.fsync:
             time.sleep(self.fsync)
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -287,9 +288,11 @@ class TestLargeEstates:
     ) -> None:
         commits: list[Connection] = []
 
-        def commit(store: SqlStore, connection: Connection, commit: Callable[..., None] = SqlStore.commit) -> None:
+        def commit(
+            store: SqlStore, connection: Connection, *writes: Any, commit: Callable[..., None] = SqlStore.commit
+        ) -> None:
             commits.append(connection)
-            commit(store, connection)
+            commit(store, connection, *writes)
 
         monkeypatch.setattr(SqlStore, "commit", commit)
         domogate.good("estate", "import", str(file))

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import psycopg
@@ -15,6 +15,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore
+from domogate.stores.direct import Write
 from domogate.stores.engine import MOST_EVENTS, Transaction
 from domogate.stores.subject import reads, writes
 from support.clocks import NOW, ManualClock
@@ -278,10 +279,10 @@ class TestFailures:
         class FailingStore(SqlStore):
             fails = False
 
-            def commit(self, connection: Connection) -> None:
+            def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
                 if self.fails:
                     raise OSError("no commit")
-                super().commit(connection)
+                super().commit(connection, last_writes)
 
         store = await open_store(postgres_url, FailingStore, member=True)
         assert isinstance(store, FailingStore)

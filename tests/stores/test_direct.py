@@ -43,8 +43,9 @@ def insert_twice(tx: Transaction, ticket_id: str) -> None:
 
 
 def list_direct_statements() -> list[DirectStatement]:
-    """Return the direct statements of all modules of the stores."""
-    modules = [import_module(f"domogate.stores.{module.name}") for module in iter_modules(stores.__path__)]
+    """Return the direct statements of all modules of the stores, without those that only PostgreSQL has."""
+    names = [module.name for module in iter_modules(stores.__path__) if module.name != "postgres"]
+    modules = [import_module(f"domogate.stores.{name}") for name in names]
     found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, DirectStatement)}
     return list(found.values())
 

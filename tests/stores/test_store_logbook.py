@@ -1,5 +1,6 @@
 """Logbook entries are written once, in the commit of the report. People can add entries too."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, Fa
 from domogate.domain.states import EmergencyState, LightState, Report
 from domogate.ports import LogbookFilter
 from domogate.stores import SqlStore
+from domogate.stores.direct import Write
 from domogate.stores.engine import Transaction
 from support.clocks import NOW, ManualClock
 from support.stores import HOUSE, LAMP, SMALL, OpenStore, an_id
@@ -129,10 +131,10 @@ class TestWhatUnitsReport:
         class FailingStore(SqlStore):
             fails = False
 
-            def commit(self, connection: Any) -> None:
+            def commit(self, connection: Any, last_writes: Sequence[Write] = ()) -> None:
                 if self.fails:
                     raise OSError("no space left")
-                super().commit(connection)
+                super().commit(connection, last_writes)
 
         store = await open_store(database_url, of=FailingStore)
         assert isinstance(store, FailingStore)

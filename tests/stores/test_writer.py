@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, text
 from domogate.domain.people import User
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.stores import SqlStore, batch, sqlite_url
+from domogate.stores.direct import Write
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import writes
 from support.clocks import NOW
@@ -151,10 +153,10 @@ class TestFailures:
         class FailingStore(SqlStore):
             fail = False
 
-            def commit(self, connection: Connection) -> None:
+            def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
                 if self.fail:
                     raise OSError("disk full")
-                super().commit(connection)
+                super().commit(connection, last_writes)
 
         store = await open_store(database_url, FailingStore)
         assert isinstance(store, FailingStore)

@@ -42,6 +42,7 @@ from domogate.domain.states import LightState, PlugState, Reading, State, Unit
 from domogate.domain.webhooks import Webhook
 from domogate.ports import StoredState
 from domogate.stores import SqlStore, direct
+from domogate.stores.direct import Write
 from support.clocks import NOW
 
 OpenStore = Callable[..., Awaitable[SqlStore]]
@@ -99,10 +100,10 @@ class HeldStore(SqlStore):
         assert await asyncio.to_thread(self.committing.wait, 30)
         return held
 
-    def commit(self, connection: Connection) -> None:
+    def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
         self.committing.set()
         assert self.released.wait(30)
-        super().commit(connection)
+        super().commit(connection, last_writes)
 
 
 @contextmanager

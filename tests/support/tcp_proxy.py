@@ -1,10 +1,27 @@
 """A TCP proxy in front of a server. It can delay all bytes, or stop them as a broken network does."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 _CHUNK = 65_536
+
+
+class _Turns:
+    """Counts the round trips of one connection."""
+
+    def __init__(self, counts: list[int]) -> None:
+        self._counts, self._number, self._asks = counts, len(counts), False
+        counts.append(0)
+
+    def note_question(self) -> None:
+        if not self._asks:
+            self._asks = True
+            self._counts[self._number] += 1
+
+    def note_answer(self) -> None:
+        self._asks = False
 
 
 class TcpProxy:
@@ -18,6 +35,8 @@ class TcpProxy:
         self._open.set()
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self.round_trips: list[int] = []
+        """For each connection since the start: how often the client sent something after an answer."""
         self.port = 0
 
     async def start(self) -> None:
@@ -54,7 +73,10 @@ class TcpProxy:
             else:
                 inner = await asyncio.open_connection("127.0.0.1", self._target)
             try:
-                await asyncio.gather(self._pass(reader, inner[1]), self._pass(inner[0], writer))
+                turns = _Turns(self.round_trips)
+                await asyncio.gather(
+                    self._pass(reader, inner[1], turns.note_question), self._pass(inner[0], writer, turns.note_answer)
+                )
             finally:
                 inner[1].close()
         except (OSError, asyncio.CancelledError):
@@ -63,13 +85,14 @@ class TcpProxy:
             self._connections.discard(task)
             writer.close()
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, note: Callable[[], None]) -> None:
         """Pass bytes until one side closes. The two directions are independent."""
         if self._delay:
             await self._pass_late(reader, writer)
             return
         with suppress(OSError):
             while data := await reader.read(_CHUNK):
+                note()
                 await self._open.wait()
                 writer.write(data)
                 await writer.drain()

@@ -97,15 +97,15 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
             # The statement is also executed for unknown orders. It skips orders that have ended.
             ended.append((change.state.value, change.at, change.problem, change.order_id))
             answers.append(None)
-    _INSERT.execute_tuples(tx.connection, _COLUMNS, [_to_row(known[order_id], text) for order_id, text in texts.items()])
-    _MARK.execute_tuples(tx.connection, ["at", "of_id"], [row for row in marked if row[1] not in texts])
+    tx.write(_INSERT, _COLUMNS, [_to_row(known[order_id], text) for order_id, text in texts.items()])
+    tx.write(_MARK, ["at", "of_id"], [row for row in marked if row[1] not in texts])
     end_orders(tx, [row for row in ended if row[3] not in texts])
     return answers
 
 
 def end_orders(tx: Transaction, rows: Sequence[tuple[str, float, str, str]]) -> None:
     """End orders that have not ended. A row has the final state, the time, the problem and the id of the order."""
-    _END.execute_tuples(tx.connection, ["end", "at", "words", "of_id"], rows)
+    tx.write(_END, ["end", "at", "words", "of_id"], rows)
 
 
 def _ids_to_know(order_changes: Iterable[OrderChange]) -> set[str]:
@@ -235,11 +235,10 @@ class WriteQueue:
             self._arrived.notify()
 
     def expect(self, number: int) -> None:
-        """Set the number of callers that `take` waits for.
+        """Set the number of callers that `take` waits for. Call this directly before callers get their answers.
 
-        `number` is the number of callers of the last group: they may come again after they got their answers. The callers that
-        are already in the queue are added. So `take` returns the writes of all these callers as one group. Otherwise the
-        callers would form two groups that alternate.
+        `number` is the number of these callers: they may come again. The callers that are already in the queue are added. So
+        `take` returns the writes of all these callers as one group. Otherwise the callers would form two groups that alternate.
         """
         self._expected = number + len(self._pending)
 
@@ -314,6 +313,7 @@ class Batch:
             if calls:
                 self._recorder.record(tx, calls)
 
+        tx.writes_late = not guarded
         failed = self._recorder.attempt(tx, write, guarded=guarded)
         for unit in valid:
             unit.error = failed

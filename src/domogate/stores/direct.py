@@ -14,6 +14,17 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
 
+class Write(NamedTuple):
+    """A write whose result nobody needs. It can be sent to the database together with the commit."""
+
+    statement: "DirectStatement"
+    names: Sequence[str]
+    rows: Sequence[tuple[Any, ...]]
+
+    def execute(self, connection: Connection) -> None:
+        self.statement.execute_tuples(connection, self.names, self.rows)
+
+
 class _Compiled(NamedTuple):
     """A statement for one kind of database."""
 
@@ -76,6 +87,10 @@ class DirectStatement:
         row = cursor.fetchone()
         cursor.close()
         return None if row is None else row[0]
+
+    def start(self, connection: Connection) -> Any:
+        """Execute the statement without parameters, and return the cursor of the database driver."""
+        return run_statement(connection, *self._prepare(connection, {}))
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the values of the first row by the names of the columns, or None if there is no row."""

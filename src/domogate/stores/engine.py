@@ -16,14 +16,13 @@ from math import inf
 from typing import Any, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Table, event, func, insert, select
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
 from domogate.common.log import get_logger
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
 from domogate.stores.cursors import FeedRead, TransactionStart
-from domogate.stores.direct import DirectStatement, execute_text
+from domogate.stores.direct import DirectStatement, Write, execute_text
 from domogate.stores.tables import changes
 
 T = TypeVar("T")
@@ -150,6 +149,12 @@ class Database(ABC):
         newest = _NEWEST.scalar(connection, {}) or 0
         return TransactionStart(newest, newest)
 
+    def commit(self, connection: Connection, writes: Sequence[Write]) -> None:
+        """Execute the writes, and commit the transaction."""
+        for write in writes:
+            write.execute(connection)
+        connection.commit()
+
     @abstractmethod
     def prepare_writer(self, connection: Connection) -> None:
         """Set up a new connection of the writer. The method is called once for each connection."""
@@ -247,7 +252,7 @@ class Database(ABC):
 class Transaction:
     """The current write transaction. Its events become changes when it commits."""
 
-    __slots__ = ("_start", "connection", "database", "events", "now")
+    __slots__ = ("_start", "connection", "database", "events", "last_writes", "now", "writes_late")
 
     def __init__(self, database: Database, connection: Connection, now: float, start: int) -> None:
         """`start` is the cursor before the first event of this transaction."""
@@ -255,6 +260,10 @@ class Transaction:
         self.connection = connection
         self.now = now
         self.events: list[Event] = []
+        self.last_writes: list[Write] = []
+        """Writes that are sent together with the commit."""
+        self.writes_late = False
+        """Whether no later statement of this transaction reads what `write` writes."""
         self._start = start
 
     @property
@@ -272,67 +281,25 @@ class Transaction:
         """Execute the statement once for each row. The statement must be a module constant."""
         self.database.bulk(statement).execute_many(self.connection, rows)
 
+    def write(self, statement: DirectStatement, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Execute the statement once for each row: now, or together with the commit if `writes_late` is set."""
+        write = Write(statement, names, rows)
+        if not self.writes_late:
+            write.execute(self.connection)
+        elif rows:
+            self.last_writes.append(write)
+
     def write_changes(self) -> Sequence[Change]:
-        """Write the events as changes. Raises ValueError if there are too many events."""
+        """Write the events as changes, together with the commit. Raises ValueError if there are too many events."""
         if len(self.events) > MOST_EVENTS:
             raise ValueError(f"one write can have at most {MOST_EVENTS} changes, not {len(self.events)}: split it")
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]
-        _INSERT_CHANGES.execute_tuples(
-            self.connection,
-            _CHANGES_COLUMNS,
-            [
-                (change.cursor, change.at, getattr(change.event, "plant_id", None), to_json(change.event))
-                for change in committed
-            ],
-        )
+        rows = [
+            (change.cursor, change.at, getattr(change.event, "plant_id", None), to_json(change.event)) for change in committed
+        ]
+        if rows:
+            self.last_writes.append(Write(_INSERT_CHANGES, _CHANGES_COLUMNS, rows))
         return committed
-
-
-class WriterConnection:
-    """The connection of the writer. It connects at the first use, and again after the connection was lost."""
-
-    def __init__(self, database: Database, on_closed: Callable[[], None]) -> None:
-        self._database = database
-        self._on_closed = on_closed
-        self._connection: Connection | None = None
-
-    @contextmanager
-    def use(self) -> Iterator[Connection]:
-        """Yield the connection. If the `with` block raises an error, close the connection."""
-        try:
-            yield self._get()
-        except Exception:
-            self.close()
-            raise
-
-    def _get(self) -> Connection:
-        if self._connection is None:
-            self._connection = self._database.writing.connect()
-            self._database.prepare_writer(self._connection)
-        return self._connection
-
-    def begin(self, locks: Collection[WriteLock], *, long: bool) -> tuple[Connection, TransactionStart]:
-        """Begin a write transaction. A connection that was lost while it was idle is replaced."""
-        try:
-            return self._begin(locks, long=long)
-        except DBAPIError as error:
-            if not error.connection_invalidated or time_is_up():
-                raise
-        self.close()
-        return self._begin(locks, long=long)
-
-    def _begin(self, locks: Collection[WriteLock], *, long: bool) -> tuple[Connection, TransactionStart]:
-        connection = self._get()
-        return connection, self._database.start_transaction(connection, locks, long)
-
-    def close(self) -> None:
-        self._on_closed()
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            try:
-                connection.close()
-            except Exception:  # The database driver raises many kinds of errors for a lost server.
-                _log.exception("the connection of the writer could not be closed")
 
 
 def chunked(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:

@@ -1,9 +1,11 @@
 """A database on a PostgreSQL server."""
 
-from collections.abc import Collection, Generator, Sequence
+import time
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from math import inf
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -12,7 +14,6 @@ from sqlalchemy import (
     Engine,
     String,
     Table,
-    TextClause,
     any_,
     bindparam,
     cast,
@@ -33,13 +34,11 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from domogate.ports import StoreUnavailable
 from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCursorOf, FeedRead, OldestCursor, TransactionStart
-from domogate.stores.direct import wrap_error
-from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, WriteLock, time_is_up
+from domogate.stores.direct import DirectStatement, Write, execute_text, wrap_error
+from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, WriteLock
+from domogate.stores.postgres_driver import in_one_round_trip, limited_connection
 from domogate.stores.tables import changes, feed, members, parked, webhooks
 from domogate.stores.tables._metadata import partial_indexes
-
-if TYPE_CHECKING:
-    import psycopg
 
 for _index in partial_indexes:
     _index.dialect_options["postgresql"]["where"] = _index.dialect_options["sqlite"]["where"]
@@ -50,11 +49,12 @@ _WRITE_LOCK = 0x646F6D6F67617465
 _WAIT = "set_config('lock_timeout', '500ms', true)"
 """A member of a cluster waits this long for the lock. Then it reads the feed and tries again."""
 _WAIT_NO_LONGER = "set_config('lock_timeout', '0', true)"
-_LOCK = text(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
-_LOCK_AS_MEMBER = text(f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}")
+_LOCK = f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
+_LOCK_AS_MEMBER = f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}"
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
 """A gateway that hangs or loses its connection during a transaction delays other gateways for this time at most."""
-_ALLOW_IDLE = text("SET LOCAL idle_in_transaction_session_timeout = '60s'")
+_SHORT_SECONDS = 0.5
+_ALLOW_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
 """A migration waits at most this long for the lock of a table.
 
@@ -90,7 +90,7 @@ _OWN = func.pg_current_xact_id()
 _COMPLETE = _cursor_at(func.pg_snapshot_xmin(func.pg_current_snapshot())) - 1
 _NEXT = _cursor_at(func.pg_snapshot_xmax(func.pg_current_snapshot()))
 _NEWEST = func.coalesce(select(func.max(changes.c.cursor)).scalar_subquery(), 0)
-_START = select(_cursor_at(_OWN), _NEWEST, feed.c.structure)
+_START = DirectStatement(select(_cursor_at(_OWN), _NEWEST, feed.c.structure))
 
 _span = (
     select(_COMPLETE.label("position"), _NEWEST.label("newest"), _NEXT.label("next"), feed.c.pruned)
@@ -139,6 +139,8 @@ class PostgresDatabase(Database):
         url = url.set(drivername="postgresql+psycopg")
         if "connect_timeout" not in url.query:
             url = url.update_query_dict({"connect_timeout": _CONNECT_SECONDS})
+        self._idle_after = -inf
+        """The time (monotonic) after which the server may have ended the current transaction."""
         self.writing = self._engine(url, 1)
         reading = self._engine(url, READERS + 2)  # The feed and the probe have one connection each.
         self.reading = reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -149,12 +151,12 @@ class PostgresDatabase(Database):
 
         @event.listens_for(engine, "do_connect")
         def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
-            return _limited_connection().connect(*arguments, **options)
+            return limited_connection().connect(*arguments, **options)
 
         return engine
 
     def lock(self, connection: Connection) -> None:
-        connection.execute(_LOCK)
+        execute_text(connection, _LOCK)
 
     @property
     def is_local(self) -> bool:
@@ -164,20 +166,41 @@ class PostgresDatabase(Database):
         connection.execute(_LIMIT_WAITING)
 
     def start_transaction(self, connection: Connection, locks: Collection[WriteLock], long: bool, /) -> TransactionStart:
-        if not self.is_shared:
-            self.lock(connection)
-        else:
-            connection.execute(_LOCK_AS_MEMBER if WriteLock.EXCLUSIVE in locks else _lock_shared(frozenset(locks)))
-            if long:
-                connection.execute(_ALLOW_IDLE)
-        # The transaction gets its number now, after the lock: so the order of cursors is the order of commits for each plant.
-        return TransactionStart._make(connection.execute(_START).one())
+        connection.begin()
+        with in_one_round_trip(connection):
+            execute_text(connection, "BEGIN")
+            if not self.is_shared:
+                execute_text(connection, _LOCK)
+            else:
+                execute_text(connection, _LOCK_AS_MEMBER if WriteLock.EXCLUSIVE in locks else _lock_shared(frozenset(locks)))
+                if long:
+                    execute_text(connection, _ALLOW_IDLE)
+            # The transaction gets its number after the lock: so the order of cursors is the order of commits for each plant.
+            start = _START.start(connection)
+        self._idle_after = time.monotonic() + _SHORT_SECONDS
+        return TransactionStart._make(start.fetchone())
+
+    def commit(self, connection: Connection, writes: Sequence[Write]) -> None:
+        if not writes or time.monotonic() > self._idle_after:
+            # The server may have ended the transaction, because this process was frozen. After single statements, the database
+            # driver says so. After statements in one round trip, it only says that the connection is lost.
+            super().commit(connection, writes)
+            return
+        with in_one_round_trip(connection):
+            for write in writes:
+                write.execute(connection)
+            execute_text(connection, "COMMIT")
+        connection.commit()
 
     def prepare_writer(self, connection: Connection) -> None:
-        """Limit the time of an idle transaction, if this process is a member of a cluster.
+        """Let this class begin the transactions of the connection, and limit the time of an idle transaction in a cluster.
 
-        The time of a statement is limited by `time_limit` (engine.py).
+        The database driver would begin a transaction with a round trip of its own. The connection does not return to the pool,
+        because it would be used without transactions there. The time of a statement is limited by `time_limit` (engine.py).
         """
+        connection.detach()
+        driver: Any = connection.connection.dbapi_connection
+        driver.autocommit = True
         if self.is_shared:
             connection.execute(_LIMIT_IDLE)
             connection.commit()
@@ -208,7 +231,7 @@ class PostgresDatabase(Database):
             if connection.execute(_IS_FEED_READY).scalar():
                 return
         with self.writing.begin() as connection:
-            connection.execute(_LOCK)
+            execute_text(connection, _LOCK)
             connection.execute(_ADD_FEED)
             connection.execute(_RAISE_CURSORS)
 
@@ -238,7 +261,7 @@ class PostgresDatabase(Database):
             return
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
         statement = f'COPY "{table.name}" ({columns}) FROM STDIN'
-        driver: Any = connection.connection.driver_connection
+        driver: Any = connection.connection.dbapi_connection
         try:
             with driver.cursor() as cursor, cursor.copy(statement) as copy:
                 for row in rows:
@@ -251,10 +274,10 @@ class PostgresDatabase(Database):
 
 
 @cache
-def _lock_shared(locks: frozenset[WriteLock]) -> TextClause:
+def _lock_shared(locks: frozenset[WriteLock]) -> str:
     """Return the statement that takes the shared lock, and then the locks of single subjects, always in the same order."""
     named = [f"pg_advisory_xact_lock({_WRITE_LOCK + lock})" for lock in sorted(locks - {WriteLock.SHARED})]
-    return text(f"SELECT {', '.join((_WAIT, f'pg_advisory_xact_lock_shared({_WRITE_LOCK})', *named, _WAIT_NO_LONGER))}")
+    return f"SELECT {', '.join((_WAIT, f'pg_advisory_xact_lock_shared({_WRITE_LOCK})', *named, _WAIT_NO_LONGER))}"
 
 
 def _code_of(error: Exception) -> str | None:
@@ -285,37 +308,6 @@ def _print_complete_of(element: CompleteCursorOf, compiler: SQLCompiler, **optio
 @compiles(OldestCursor, "postgresql")
 def _print_oldest(_element: OldestCursor, compiler: SQLCompiler, **options: Any) -> str:
     return compiler.process(_OLDEST, **options)
-
-
-@cache
-def _limited_connection() -> "type[psycopg.Connection[Any]]":
-    """Return a class of connections.
-
-    A statement on such a connection ends at the time limit of its thread (`time_limit` in engine.py).
-    """
-    import psycopg  # an extra, which is not installed with SQLite
-
-    def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Wait for the server as the database driver does, but check the time limit several times per second."""
-        try:
-            wanted = next(waiting)
-            while True:
-                ready = yield wanted
-                if not ready and time_is_up():
-                    raise TimeoutError
-                wanted = waiting.send(ready)
-        except StopIteration as done:
-            return done.value
-
-    class LimitedConnection(psycopg.Connection[Any]):
-        def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return super().wait(give_up_in_time(gen), *args, **kwargs)
-            except TimeoutError:
-                self.pgconn.finish()
-                raise psycopg.OperationalError("the server did not answer in time") from None
-
-    return LimitedConnection
 
 
 def _name_of(url: URL) -> str:

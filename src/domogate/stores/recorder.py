@@ -119,7 +119,7 @@ class ReadingWriter:
                 {(report.module_id, measure, reading.unit.value) for report in reports for measure, reading in report.readings},
             )
             rows = self._to_rows(reports)
-        self._upsert.execute_tuples(tx.connection, _RAW_COLUMNS, rows)
+        tx.write(self._upsert, _RAW_COLUMNS, rows)
 
     def _to_rows(self, reports: Sequence[Report]) -> list[tuple[int, int, int, float]]:
         numbers = self._series
@@ -274,7 +274,7 @@ class Recorder:
                 name, simulated = self._logged[module_id]
                 entries += entries_of(_emergency(before), event, name, simulated=simulated)
         rows = [_to_row(module_id, latest[module_id], at) for module_id, at in changed.items()]
-        self._upsert_states.execute_tuples(tx.connection, _STATE_COLUMNS, rows)
+        tx.write(self._upsert_states, _STATE_COLUMNS, rows)
         if measured:
             self._readings.keep(tx, measured)
         if entries:

@@ -21,6 +21,7 @@ from domogate.common.log import get_logger
 from domogate.domain.states import Report
 from domogate.ports import Clock, Holdings, Listener, Sealer, StoreNotWritable, StoreTimeout
 from domogate.stores.batch import OrderChange
+from domogate.stores.direct import Write
 from domogate.stores.engine import READERS, Database, Transaction, WriteLock, time_is_up
 from domogate.stores.fencing import fence, tell_when_fenced
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
@@ -107,9 +108,10 @@ class SqlSubject:
         self.write_problem: str | None = None
         """The reason why the last write failed, if the database can be read but not written."""
 
-    def commit(self, connection: Connection) -> None:
-        """Commit a transaction on the writer thread. Every commit of the store calls this method."""
-        connection.commit()
+    def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
+        """Execute the last writes of a transaction, and commit it. Every commit of the store calls this method."""
+        assert self._database is not None
+        self._database.commit(connection, last_writes)
         self.commits += 1
         if self.write_problem is not None:
             self.write_problem = None
@@ -173,7 +175,6 @@ class SqlSubject:
         """Finish the queued writes, then close the database. This method does not wait for a database that does not answer."""
         writer, self._writer = self._writer, None
         readers, self._readers = self._readers, None
-        database, self._database = self._database, None
         probe, self._probe = self._probe, None
         if readers is None:
             return
@@ -181,6 +182,7 @@ class SqlSubject:
             await asyncio.to_thread(probe.stop)
         if writer is not None and not await writer.stop():
             _log.error("the database did not answer; ending without waiting for it")
+        database, self._database = self._database, None
         if database is not None:
             with suppress(StoreTimeout):
                 await readers.run(database.close, _CLOSE_SECONDS)

@@ -26,12 +26,13 @@ from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
 from domogate.stores.batch import Batch, OrderChange, SharedWorkFailed, Unit, WriteQueue, expire_units
 from domogate.stores.cursors import TransactionStart
-from domogate.stores.engine import Database, Transaction, WriteLock, WriterConnection, time_limit
+from domogate.stores.engine import Database, Transaction, WriteLock, time_limit
 from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
 from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.readers import GRACE
 from domogate.stores.recorder import Recorder
+from domogate.stores.writer_connection import WriterConnection
 
 _log = get_logger(__name__)
 
@@ -44,7 +45,7 @@ class Writer:
         database: Database,
         clock: Clock,
         *,
-        commit: Callable[[Connection], None],
+        commit: Callable[..., None],
         on_commit: Callable[[], None],
         explain: Callable[[Exception], Exception],
         listeners: Sequence[tuple[Listener, bool]],
@@ -209,7 +210,6 @@ class Writer:
         except Exception as error:
             # The commit failed or the transaction was lost: the result of every write of the batch is uncertain.
             self._connection.close()
-            self._queue.expect(len(batch))
             self._fail(batch, error)
 
     def _write_batch(self, batch: list[Unit]) -> None:
@@ -236,15 +236,13 @@ class Writer:
             unit.error = self._explain(error)
         if len(failed) == len(batch):
             connection.rollback()
-            self._queue.expect(len(batch))
             self._answer(batch)
             return
         own = tx.write_changes()
         if is_exclusive and any(type(change.event) in (PlantChanged, StateChanged) for change in own):
             self._database.note_structure(connection, start.position)
             self._recorder.structure = start.position
-        self._commit(connection)
-        self._queue.expect(len(batch))
+        self._commit(connection, tx.last_writes)
         self.written = own[-1].cursor if own else self.written
         if not shared:
             self._feed.delivered = own[-1].cursor if own else start.position
@@ -266,6 +264,7 @@ class Writer:
         self._answer(units)
 
     def _answer(self, units: Sequence[Unit], own: Sequence[Change] = ()) -> None:
+        self._queue.expect(len(units))
         self._call(self._deliver, FeedPage(own, ()), units)
         if own:
             self._call(self._on_commit)
@@ -309,6 +308,7 @@ class Writer:
         answered: list[Unit] = []
         while self._waiting and self._waiting[0][0] <= self._feed.delivered:
             answered += self._waiting.popleft()[1]
+        self._queue.expect(len(answered))
         if page.changes or answered:
             self._call(self._deliver, page, answered)
 

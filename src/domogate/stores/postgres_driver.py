@@ -1,0 +1,67 @@
+"""How this project uses psycopg, the database driver of PostgreSQL: time limits, and several statements in one round trip."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from domogate.stores.direct import wrap_error
+from domogate.stores.engine import time_is_up
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+@contextmanager
+def in_one_round_trip(connection: Connection) -> Iterator[None]:
+    """Send all statements of the `with` block at once. The server executes them in order, and stops at the first error.
+
+    Rows can be read after the block.
+    """
+    driver: Any = connection.connection.dbapi_connection
+    errors = connection.dialect.loaded_dbapi.Error
+    pipeline = driver.pipeline()
+    try:
+        pipeline.__enter__()
+        try:
+            yield
+        except BaseException:
+            with suppress(errors):  # The server has skipped the statements after the first error.
+                pipeline.__exit__(None, None, None)
+            raise
+        pipeline.__exit__(None, None, None)
+    except errors as error:
+        raise wrap_error(connection, "statements in one round trip", error) from error
+
+
+@cache
+def limited_connection() -> "type[psycopg.Connection[Any]]":
+    """Return a class of connections.
+
+    A statement on such a connection ends at the time limit of its thread (`time_limit` in engine.py).
+    """
+    import psycopg  # an extra, which is not installed with SQLite
+
+    def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """Wait for the server as the database driver does, but check the time limit several times per second."""
+        try:
+            wanted = next(waiting)
+            while True:
+                ready = yield wanted
+                if not ready and time_is_up():
+                    raise TimeoutError
+                wanted = waiting.send(ready)
+        except StopIteration as done:
+            return done.value
+
+    class LimitedConnection(psycopg.Connection[Any]):
+        def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return super().wait(give_up_in_time(gen), *args, **kwargs)
+            except TimeoutError:
+                self.pgconn.finish()
+                raise psycopg.OperationalError("the server did not answer in time") from None
+
+    return LimitedConnection
