@@ -16,7 +16,7 @@ from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 
 _REPEAT = "by id, name, or the end of a name if it is unique (203 for Room 203); repeat it for several."
 
-_DAYS = "a day is one in the time zone of this machine."
+_DAYS = "a day begins at 00:00 in the time zone of this machine."
 
 _LISTED = 10
 """If the plant has at most this number of places of a kind, a message lists them all."""
@@ -28,7 +28,9 @@ class GuestFlags(FlagGroup, frozen=True):
     floor: Annotated[list[str] | None, option("FLOOR", f"Only this floor, {_REPEAT}", "--floor")] = None
     room: Annotated[list[str] | None, option("ROOM", f"Only this room (ambient), {_REPEAT}", "--room")] = None
     module: Annotated[list[str] | None, option("MODULE", f"Only this module, {_REPEAT}", "--module")] = None
-    valid_from: Annotated[str | None, option("TIME", f"Not before {TIME_HELP}; {_DAYS} Default: at once.", "--from")] = None
+    valid_from: Annotated[
+        str | None, option("TIME", f"Start of the access: {TIME_HELP}; {_DAYS} Default: at once.", "--from")
+    ] = None
     valid_until: Annotated[
         str | None,
         option("TIME", "End of the access, as in --from. A day is included: it ends at 24:00. Default: no end.", "--until"),

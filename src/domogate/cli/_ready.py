@@ -13,7 +13,11 @@ from domogate.domain.people import TokenKind
 
 ReadyFile = Annotated[
     Path | None,
-    option("FILE", "Write addresses and credentials to this JSON file when the gateway is ready; it is removed at the end."),
+    option(
+        "FILE",
+        "Write the URLs of the gateway to this JSON file when the gateway is ready; `demo` also writes credentials. "
+        "The file is removed when the gateway ends.",
+    ),
 ]
 
 

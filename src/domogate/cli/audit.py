@@ -32,7 +32,7 @@ async def list_records(
     last: Annotated[str | None, option("DURATION", "Only records of the last 7d, 12h, 30m or 45s. Default: all.")] = None,
     after: After = 0,
     before: Annotated[
-        int, option("NUMBER", "Only records before this number.", min=1, max=NEWEST, show_default=False)
+        int, option("NUMBER", "Only records before this number. Default: no limit.", min=1, max=NEWEST, show_default=False)
     ] = NEWEST,
     limit: Annotated[int, option("N", "Greatest number of records, 1 to 100000.", min=1, max=100_000)] = 100,
     as_json: AsJson = False,

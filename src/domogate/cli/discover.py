@@ -48,7 +48,9 @@ async def discover_mqtt(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the devices that Zigbee2MQTT, Tasmota and others (for Home Assistant) announce, as modules for the estate file.
+    """Print the devices that are announced on a broker, as modules for the estate file.
+
+    Zigbee2MQTT, Tasmota, and programs that announce devices for Home Assistant are understood.
 
     With --estate and --into it writes the whole estate file, with the new modules in their rooms.
 

@@ -83,7 +83,9 @@ async def check_estate(settings: Settings, file: File, as_json: AsJson = False) 
 async def import_estate(
     settings: Settings,
     file: File,
-    prune: Annotated[bool, flag("--prune", "Also remove everything from the store that is not in the file.")] = False,
+    prune: Annotated[
+        bool, flag("--prune", "Also remove the records that are not in the file. Applications and keys of developers stay.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Import an estate file. If the file has mistakes, nothing is imported. Present states and passwords are kept."""

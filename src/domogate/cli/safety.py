@@ -137,7 +137,10 @@ async def logbook(
 async def log(
     settings: Settings,
     site: Site,
-    kind: Annotated[LogbookKind, option("KIND", "commissioning, inspection, service, alteration or note.")],
+    kind: Annotated[
+        LogbookKind,
+        option("KIND", "commissioning, inspection, service, alteration or note. Only the gateway writes the other kinds."),
+    ],
     by: Annotated[str, option("NAME", "Name of the person who did the work.")],
     words: Annotated[str, option("TEXT", "The work that was done, or the observation.")],
     module: Annotated[str | None, option("MODULE", "Unit or controller, by id or name. Default: the whole site.")] = None,

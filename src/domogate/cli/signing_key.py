@@ -44,7 +44,7 @@ async def rotate(
 ) -> None:
     """Publish the next key. It signs after ten minutes, when other servers have fetched it. Existing tokens stay valid.
 
-    With --emergency, all existing tokens and tickets are refused from now on.
+    With --emergency, all existing access tokens, id tokens and tickets are refused from now on. Refresh tokens stay valid.
     """
     if emergency:
         confirm("Refuse every token that was ever signed? Applications must refresh and people may have to log in again.", yes)

@@ -25,8 +25,13 @@ from domogate.conformance.values import (
 _TYPES = ("House", "Hotel", "Office", "Hospital")
 
 
-def _sender(section: str, plant: Schema, address: Schema = TEXT, system: Schema = TEXT) -> tuple[str, Schema]:
-    fields = {"addressType": ("string", address), "system": ("string", system), "plant": ("object", plant)}
+_STRING: tuple[str, Schema] = ("string", TEXT)
+
+
+def _sender(
+    section: str, plant: Schema, address: tuple[str, Schema] = _STRING, system: tuple[str, Schema] = _STRING
+) -> tuple[str, Schema]:
+    fields = {"addressType": address, "system": system, "plant": ("object", plant)}
     return "object {addressType, system, plant}", record(f"{section}.sender", fields)
 
 
@@ -128,7 +133,8 @@ def ticket(kind: str, system: str) -> Schema:
     """Return the schema of a ticket (Spec 2.11)."""
     section = f"2.11.{kind}"
     plant = record(f"{section}.sender.plant", {"id": ("uuid", UUID)})
-    sender = _sender(section, plant, one_of("addressLocation"), one_of(system))
+    address = ("enum addressLocation", one_of("addressLocation"))
+    sender = _sender(section, plant, address, (f"enum {system}", one_of(system)))
     return record(section, {"ticket": ("string in JWT format", JWT), "sender": sender})
 
 

@@ -29,7 +29,7 @@ def raise_injected(injections: Sequence[Injection], operation: Operation, call: 
     }
     for fault, kind, text in _FAULTS:
         if fault in active and _ONLY_WHERE_LISTED.get(fault) in (None, *operation.errors):
-            raise kind(f"{text} (a fault injected by the operator)")
+            raise kind(f"{text} (an injected fault)")
 
 
 def _applies(injection: Injection, operation: Operation, call: Call, module_id: Id | None) -> bool:

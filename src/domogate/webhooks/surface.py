@@ -97,8 +97,8 @@ def _describe_delivery(document: dict[str, Any]) -> None:
 SURFACE = Surface(
     name="webhooks",
     prefix="/webhooks",
-    description="Applications register the URLs to which a plant's events are posted. A request needs a subscription key and a "
-    "token of either kind. Only events that the scopes of the token show are delivered, "
+    description="Applications register the URLs to which a plant's events are posted. A request needs a subscription "
+    "key, and an access token or an id token. Only events that the scopes of the token show are delivered, "
     "while the application's grant has these scopes.",
     operations=OPERATIONS,
     credentials=KeyAndToken,
