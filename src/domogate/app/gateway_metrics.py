@@ -122,19 +122,21 @@ def _register_figures(snapshot: Snapshot, metrics: Metrics) -> None:
     gauge(
         "domogate_webhooks_failing",
         "webhooks",
-        "Webhooks in the database whose receiver does not answer.",
+        "Webhooks in the database that wait: the receiver is unavailable (no answer, 429, 502, 503 or 504), or the user must renew"
+        " the password or accept the terms.",
         lambda figures: figures.failing_webhooks,
     )
     gauge(
         "domogate_webhook_events_pending",
         "events",
-        "Events in the database that a receiver has refused and that are tried again.",
+        "Pending deliveries in the database: events that a receiver has refused, and later events of the same module that wait"
+        " for them.",
         lambda figures: figures.pending,
     )
     gauge(
         "domogate_webhook_oldest_pending_seconds",
         "seconds",
-        "Age of the oldest pending event. 0 if no event is pending.",
+        "Age of the oldest pending delivery in the database. 0 if there is none.",
         lambda figures: 0.0 if figures.oldest_pending is None else max(0.0, figures.at - figures.oldest_pending),
     )
     gauge(
@@ -173,7 +175,7 @@ def _register_drivers(snapshot: Snapshot, metrics: Metrics) -> None:
     metrics.gauge(
         "domogate_driver_waiting_reports",
         "reports",
-        "Reports of devices that are not in the database yet.",
+        "Reports of devices that this gateway has not stored yet.",
         of_each(lambda driver: driver.waiting_reports),
         label,
     )
