@@ -122,8 +122,8 @@ def _register_figures(snapshot: Snapshot, metrics: Metrics) -> None:
     gauge(
         "domogate_webhooks_failing",
         "webhooks",
-        "Webhooks in the database that wait: the receiver is unavailable (no answer, 429, 502, 503 or 504), or the user must renew"
-        " the password or accept the terms.",
+        "Webhooks in the database that wait: the receiver is unavailable (no answer, 429, 502, 503 or 504), or the user must"
+        " renew the password or accept the terms.",
         lambda figures: figures.failing_webhooks,
     )
     gauge(
