@@ -104,7 +104,7 @@ def _read_end(path: Path) -> float:
     try:
         return x509.load_pem_x509_certificates(path.read_bytes())[0].not_valid_after_utc.timestamp()
     except ValueError:
-        return math.nan  # OpenSSL could read it.
+        return math.nan  # OpenSSL could read the certificate, so it is used.
 
 
 class _HasPassphrase(Exception):

@@ -23,7 +23,7 @@ _log = get_logger("domogate.edge")
 
 
 class Place:
-    """One open connection that counts against the limits."""
+    """One open connection, within the limits or in the reserve."""
 
     __slots__ = ("_connections", "connection", "limit", "network")
 

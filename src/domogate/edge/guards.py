@@ -21,7 +21,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusal(Exception):
-    """The request cannot be parsed or takes too long. The client gets this status and message, and the connection is closed."""
+    """The HTTP server refuses the request. The client gets this status and message, and the connection is closed."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

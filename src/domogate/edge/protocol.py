@@ -3,8 +3,8 @@
 For speed there is no timer per request. A connection has one deadline, and the server sweeps all connections regularly
 (`Guards.sweep`).
 
-A request that the connection refuses does not reach a family. The answer to this request is plain text and is sent after the
-answers to earlier requests. Then the connection is closed.
+The answer to a request that the connection refuses is plain text, not the error body of a family. It is sent after the answers
+to earlier requests. Then the connection is closed.
 
 A client may send its next request early. The gateway pauses reading, and does not parse this request, until the client has
 received the whole answer to the previous request (Decision 0051).
@@ -286,7 +286,7 @@ class GuardedProtocol(PartWriter):
             return
         if is_stream := cycle.scope.get(STREAM):
             self.loop.call_later(_STREAM_END, self.transport.abort)
-        # If the header section of another answer was sent, the client expects that it can use the connection again.
+        # If the header section of an answer was sent already, it has told the client that the connection stays open.
         cycle.keep_alive = cycle.keep_alive and cycle.response_started and not is_stream
 
     def close_if_quiet(self) -> None:
@@ -312,7 +312,7 @@ class GuardedProtocol(PartWriter):
             self._send_refusal(refusal)
 
     def _refuse_running(self, refusal: Refusal) -> None:
-        """Refuse a request that a family is already handling: tell the family that the rest of the body will not come."""
+        """Refuse a request that a surface is already handling: tell the surface that the rest of the body will not come."""
         cycle = self.cycle
         cycle.disconnected = True
         cycle.message_event.set()

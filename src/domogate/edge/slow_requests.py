@@ -25,7 +25,7 @@ class SlowRequests:
         self._omitted = 0
 
     def forget(self) -> None:
-        """Forget the waits of a fast request. A client can use its id for another request."""
+        """Forget the waits of a fast request. Otherwise a later request with the same request id would get these waits."""
         self._waits.take()
 
     def log(self, method: str, operation: str, status: int, seconds: float) -> None:

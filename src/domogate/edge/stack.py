@@ -90,7 +90,7 @@ class Edge:
 
         In the metrics, a request that reached no operation has the name of its first path segment if this segment is in
         `surfaces`. Otherwise its name is "other". `handlers` answer direct requests, by method and first path segment, or
-        by method and whole path. `find_warnings` returns short codes: everybody can read them.
+        by method and whole path. `find_warnings` returns short codes for /readyz, which everybody can read.
         /readyz has `gateway_id` in a header, so that `domogate doctor` knows which gateway answers.
         """
         self._app = app

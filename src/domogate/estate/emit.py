@@ -12,7 +12,7 @@ from typing import Any
 WIDTH = 128
 _MOST_KEYS = 1_000
 
-# Lists under these keys always have one entry on each line.
+# Each entry of a list under these keys begins on a new line.
 _BLOCK_KEYS = frozenset(
     {"users", "subscriptions", "clients", "plants", "floors", "ambients", "modules", "units", "steps", "spareParts"}
 )
@@ -59,8 +59,8 @@ def _key(key: str) -> str:
 def _flow(value: Any, room: int) -> str | None:
     """Return the value on one line.
 
-    Return None if the value does not fit on one line: it is longer than `room`, or it contains a list that is always written
-    with one entry on each line (`_BLOCK_KEYS`).
+    Return None if the value does not fit on one line: it is longer than `room`, or it contains a list whose entries begin on
+    new lines (`_BLOCK_KEYS`).
     """
     if not isinstance(value, dict | list | tuple):
         return scalar(value)

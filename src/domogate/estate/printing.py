@@ -70,7 +70,7 @@ def _ids(noun: Plant | Floor | Ambient | Module) -> Record:
 
 
 class _Context(NamedTuple):
-    """The first states of a plant's modules, and the driver of all modules (None if their drivers differ)."""
+    """The first states of a plant's modules, and the driver of all modules except scenes (None if their drivers differ)."""
 
     states: dict[Id, FirstState]
     driver: str | None
@@ -118,7 +118,7 @@ def _ambients(ambients: Sequence[Ambient], context: _Context) -> list[Record]:
 def _modules(modules: Sequence[Module], context: _Context) -> list[Record]:
     """Return the records of the modules.
 
-    Units that directly follow their controller are written under it. Other units are written as modules of the plant.
+    Units that directly follow their controller are written under it. Other units are written as separate modules.
     """
     records: list[Record] = []
     controller: Id | None = None

@@ -46,8 +46,8 @@ def scan_estate(
 
     Raises EstateMistakes if the file has mistakes, and UnicodeDecodeError if the file is not UTF-8.
 
-    The plants may be used only if nothing is raised. A correct file of simple YAML, such as an export, is read only once. Other
-    files are read again by the YAML parser, and a third time if the users are written after the plants.
+    The plants may be used only if nothing is raised. A correct file of JSON or simple YAML (such as an export) is read once.
+    Other files are read again by the YAML parser, and a third time if the users are written after the plants.
     """
     quick = QuickScan(source, take, drivers)
     with open_text() as text:
@@ -66,7 +66,10 @@ def scan_estate(
 
 
 async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[str] = ()) -> Estate:
-    """Return the estate with hashed passwords. Users in `known` (by e-mail) keep their present password: their hash is None."""
+    """Return the estate with hashed passwords.
+
+    For users in `known` (by e-mail), a password in clear text is ignored and not hashed: they keep their present password.
+    """
     kept = {email_key(email) for email in known}
 
     async def with_hash(user: User) -> User:

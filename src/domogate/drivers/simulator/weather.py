@@ -38,7 +38,7 @@ class Weather:
         return self.clearness(at) * self.daylight(at)
 
     def daylight(self, at: float) -> float:
-        """Return the strength of the sun without clouds: 0 at night; at noon from a quarter (December) to 1 (June)."""
+        """Return the strength of the sun without clouds: 0 at night; at noon from 0.6 (December) to 1 (June)."""
         days = at / _DAY
         height = 0.3 - 0.35 * cos(2 * pi * (days % _YEAR + 10) / _YEAR) - 0.65 * cos(2 * pi * (at % _DAY) / _DAY)
         return min(max(height, 0.0), 1.0)
