@@ -92,10 +92,10 @@ class _Client(Client):
     """A NATS client that corrects two faults of the library."""
 
     async def _send_ping(self, future: "asyncio.Future[bool] | None" = None) -> None:
-        """Send a ping after the commands that wait in the buffer.
+        """Send a ping after the commands that wait in the buffer. This method replaces a method of the library.
 
-        The library sends it before them. Then the answer to the ping does not prove that the server has got these commands. A
-        subscription that is drained could lose messages.
+        The library sends the ping before them. Then the answer to the ping does not prove that the server has got these
+        commands, and a subscription that is drained could lose messages.
         """
         self._pongs.append(asyncio.Future() if future is None else future)
         await self._send_command(PING_PROTO)

@@ -1,9 +1,9 @@
-"""The fabric of a cluster: questions about a plant go over NATS to the gateway that drives the plant.
+"""The fabric of a cluster: orders, questions and requests for pictures go over NATS to the gateway that drives the plant.
 
-Each shard has one subject. A gateway subscribes to the subjects of the shards that it holds. A question about a plant that
-this gateway drives does not use NATS. Three more subjects wake up other gateways: after a commit, after shards were released,
-and after a gateway has subscribed to shards. Their messages have no content. One more subject carries the numbers of admitted
-requests.
+In this module, all three are called questions. Each shard has one subject. A gateway subscribes to the subjects of the shards
+that it holds. A question about a plant that this gateway drives does not use NATS. Three more subjects wake up other gateways:
+after a commit; after a gateway has joined or left the cluster, or has released shards; and after a gateway has subscribed to
+shards. Their messages have no content. One more subject carries the numbers of admitted requests.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ _ASK_AGAIN = 1.0
 """In seconds. If there is no answer after this time, the question is sent again: the question or its answer may be lost."""
 _FEED_PAUSE = 0.005
 _LAST_ANSWERS = 1.0
-"""In seconds. When the gateway lets shards go or leaves the cluster, questions that arrived earlier have this time."""
+"""In seconds. When the gateway lets shards go or leaves the cluster, it answers earlier questions within this time."""
 _LEEWAY = 0.15
 """The seconds that a caller waits after the deadline. The host needs up to 0.1 s to write the outcome of the order."""
 _ENVELOPE = 1_024
@@ -140,7 +140,7 @@ class NatsFabric:
         self._shards.remove(shards)
 
     async def wait_let_go(self) -> None:
-        """Wait until this gateway gets no questions about these plants any more, but only for a short time."""
+        """Wait until this gateway gets no questions about the shards of `let_go` any more, but only for a short time."""
         await wait_for_event(self._shards.equal, _LAST_ANSWERS)
 
     async def flush(self) -> None:
@@ -182,7 +182,7 @@ class NatsFabric:
         self._begin(signal(self._connection, f"{self._prefix}.feed"))
 
     def publish_shards(self) -> None:
-        """Tell the other gateways that a gateway has joined the cluster, or that it has released shards."""
+        """Tell the other gateways that this gateway has joined or left the cluster, or has released shards."""
         self._begin(signal(self._connection, f"{self._prefix}.shards"))
 
     def _begin(self, work: "asyncio.Future[None] | Awaitable[None]") -> None:

@@ -1,6 +1,7 @@
 """The read operations of the contract without HTTP. `domogate move` compares their answers on two databases.
 
-E11 and E15 are left out: their answers are new tickets, which differ each time.
+E11 and E15 are left out: their answers are new tickets, which differ each time. X7 is left out too: it lists webhooks, which
+`ReadServices` does not have.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -62,7 +63,7 @@ _KINDS: Mapping[str, frozenset[DeviceKind]] = {
 }
 
 Reads = Mapping[str, Callable[[], Awaitable[object]]]
-"""For the id of each operation: a function that returns the answer in a form that can be compared."""
+"""For each name of a read, such as `E8 of module …`: a function that returns the answer in a form that can be compared."""
 
 
 class Reader:

@@ -82,7 +82,7 @@ class ShardMessenger(Protocol):
         ...
 
     def publish_shards(self) -> None:
-        """Tell the other members that a member has joined the cluster, or that it has released shards.
+        """Tell the other members that this member has joined or left the cluster, or has released shards.
 
         Then they renew their leases at once.
         """
