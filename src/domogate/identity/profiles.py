@@ -106,7 +106,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     scope_claims: tuple[str, ...] | None = None
     """Names of claims that hold scopes or roles, as text or as a list. `a.b` is the member b of the claim a."""
     scopes: dict[str, tuple[str, ...]] = {}
-    """Maps scopes or roles of the issuer to our scopes. A word that is already one of our scopes needs no entry."""
+    """Maps scopes or roles of the issuer to our scopes. A word that is already a scope of the families needs no entry."""
     default_scopes: tuple[str, ...] = ()
     """The scopes of a token that has none of the scope claims. Most id tokens have no scope claim."""
     email_claim: str | None = None
@@ -150,7 +150,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def find_kind(self, typ: str | None, claims: Mapping[str, Any]) -> TokenKind | None:
         """Return the kind of the token: the kind whose mark the token has.
 
-        Each kind of token has a mark: a value of `typ` or of a claim. Return None if the token has no mark or several marks.
+        Each kind of token has a mark (`TokenMark`). Return None if the token has no mark or both marks.
         """
         given = {TokenKind.ACCESS: self.access_mark, TokenKind.ID: self.id_mark}
         matching = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).matches(typ, claims)]

@@ -37,7 +37,8 @@ class ConnectionOut(OutputModel, frozen=True):
 class DriverOut(OutputModel, frozen=True):
     """The health of a driver in the gateway that answers. `plants` is the number of driven plants.
 
-    `waitingReports` counts reports that are not stored yet. `leftBehind` counts driver calls that did not end in time.
+    `waitingReports` counts reports that are not stored yet. `leftBehind` counts stuck driver calls: calls that were cancelled,
+    but that the driver has not ended yet.
     """
 
     name: str

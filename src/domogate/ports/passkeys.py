@@ -10,7 +10,10 @@ from domogate.domain.people import User
 
 
 class PasskeyRefused(Exception):
-    """The answer of an authenticator is malformed, or does not prove that the person has the passkey. The login fails."""
+    """The answer of an authenticator is malformed, or does not prove that the person has the passkey.
+
+    The login fails, or the new passkey is not added.
+    """
 
 
 class UnverifiedAnswer(msgspec.Struct, frozen=True):

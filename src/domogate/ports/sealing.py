@@ -18,7 +18,10 @@ class SealBroken(RuntimeError):
 
 
 class Sealer(Protocol):
-    """Encrypts secrets under keys that are not in the database. `place` names the table, column and row of a secret."""
+    """Encrypts secrets under keys that are not in the database. `place` names the table, column and row of a secret.
+
+    The threads of the store call the methods.
+    """
 
     def choose_key(self, stored: str | None) -> str:
         """Return the id of the key to use: `stored`, or the first key if the database has no key id yet.

@@ -6,12 +6,15 @@ from typing import Protocol
 
 
 class MessageTrace(Protocol):
-    """Makes spans of questions to other gateways. The headers of a question name the trace."""
+    """Makes spans of the orders and questions to other gateways, and of the messages of other gateways that are answered.
+
+    The headers of a message name the trace.
+    """
 
     def ask(self, subject: str) -> AbstractContextManager[dict[str, str]]:
-        """Make a span for a question, and return the headers of its message."""
+        """Make a span for an order or a question, and return the headers of its message."""
         ...
 
     def answer(self, subject: str, headers: Mapping[str, str] | None, work: Awaitable[None]) -> Awaitable[None]:
-        """Do the work in a span that belongs to the trace of the question."""
+        """Do the work in a span that belongs to the trace of the message."""
         ...

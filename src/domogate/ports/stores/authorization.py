@@ -101,8 +101,8 @@ class SessionStore(Protocol):
         """Store the session and the results of its login in one write, and consume the recovery code (given as its hash).
 
         Return False and write no session in these cases: `totp_step` was used before; the user does not have the recovery code;
-        the passkey was removed; the store has a higher count of signatures of the passkey; the challenge of the passkey was
-        used before.
+        the passkey was removed; its count of signatures is not higher than the stored count (except if both are 0); the
+        challenge of the passkey was used before.
         """
         ...
 

@@ -36,7 +36,7 @@ class ReadingStore(Protocol):
     async def list_summaries(
         self, module_id: Id, since: float, until: float, resolution: float, limit: int
     ) -> Sequence[ReadingSummary]:
-        """Return one summary for each measure and each interval of `resolution` seconds that has readings, oldest first.
+        """Return the newest `limit` summaries: one for each measure and interval of `resolution` seconds, oldest first.
 
         Each interval begins at a multiple of `resolution`, counted from the epoch (1970-01-01, UTC).
         """

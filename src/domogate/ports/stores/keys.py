@@ -10,7 +10,7 @@ from domogate.domain.people import Subscription
 
 
 class SigningKey(msgspec.Struct, frozen=True):
-    """A private signing key as a JWK (JSON text), and the times at which it was created and retired."""
+    """A private signing key as a JWK (JSON text). It signs from `created_at` (which may be in the future) to `retired_at`."""
 
     kid: str
     algorithm: str

@@ -17,7 +17,8 @@ from domogate.domain.states import State
 class StoredState(msgspec.Struct, frozen=True):
     """The last known state of a module.
 
-    `at` is the time of the report with this state. `at` is 0.0 if the state came from an estate file.
+    `at` is the time of the report with this state. `at` is 0.0 if the state came from an estate file, or if the options of the
+    module were changed after the report.
     """
 
     state: State | None
