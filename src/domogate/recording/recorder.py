@@ -23,7 +23,7 @@ _NOT_FORWARDED = frozenset(
 
 
 def parse_upstream(url: str) -> SplitResult:
-    """Return the parts of the URL. Raises ValueError if it is not an http or https URL, or if it contains a password."""
+    """Return the parts of the URL. Raises ValueError if it is not an http or https URL, or if it contains a user name."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise ValueError(f"{url!r} is not a URL such as https://gateway.example.com")

@@ -48,7 +48,7 @@ class AuditAction(StrEnum):
     WEBHOOK_REMOVED = "webhook removed"
     WEBHOOK_ENDED = "webhook ended"
     DEAD_LETTERS_REPLAYED = "dead letters replayed"
-    # commands to devices (E1, E5)
+    # commands to devices
     COMMAND = "command"
     # the logbook of emergency lighting
     LOGBOOK_WRITTEN = "logbook written"

@@ -48,7 +48,7 @@ def key_ref(subscription_id: Id) -> str:
 
 
 _AUDITED_REFUSALS = (NotYourPlant, ScopeMissing)
-"""The log records only these refusals. The callers of these requests have a valid token. Anybody can cause other refusals."""
+"""`note_refusal` records only these refusals: their callers have a valid token. Anybody can cause other refusals."""
 
 
 def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Exception, address: str) -> None:
@@ -140,7 +140,7 @@ class AuditLog(AuditTrail):
             if self._refusals.count(refusal):
                 return
         details = {_clean(name): _clean(text) for name, text in list(detail.items())[:_MAX_DETAILS]} if detail else {}
-        # In `who`, a user is given as the id alone, without the prefix `user:`.
+        # In `who`, a user may be given as the id alone, without the prefix `user:`.
         actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
         entry = AuditEntry(now, _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details)
         if result == AuditResult.OK:

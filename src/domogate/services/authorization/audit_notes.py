@@ -38,7 +38,7 @@ class AuditNotes:
         self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), result, address, {"of": "client secret"})
 
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
-        """Record that a code or refresh token had a wrong client, verifier or redirect URI, so that its grant ended."""
+        """Record that a code was refused: it was redeemed before, has expired or does not fit the request. Its grant ended."""
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 
     def reused(self, client_id: str, grant_id: Id, address: str) -> None:

@@ -117,8 +117,8 @@ class Consents:
     async def ask(self, user: User, asked: ConsentRequest) -> Question:
         """Return the question of the consent page, with some scopes and plants ticked.
 
-        Scopes that can open a lock are not ticked. Plants are ticked as in the person's newest grant to this client. If there
-        is no earlier grant, all plants are ticked.
+        Scopes that can open a lock or administer something are not ticked. Plants are ticked as in the person's newest grant to
+        this client. If there is no earlier grant, all plants are ticked.
         """
         about_plants = is_about_plants(asked.scopes)
         plants = await self._list_plants(user) if about_plants else ()
@@ -184,7 +184,10 @@ class Consents:
     async def grant_tokens(
         self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str = ""
     ) -> TokenSet:
-        """Issue the tokens of the implicit flow: an access token, but no refresh token (OpenID Connect Core §3.2.2.5)."""
+        """Issue the tokens of the implicit flow: an access token and an id token, but no refresh token.
+
+        OpenID Connect Core §3.2.2.5 describes this answer.
+        """
         grant = await self._grant_implicit(user, session, asked, choice, address)
         return await self._mint.mint(user, asked.client, grant, nonce=asked.nonce)
 

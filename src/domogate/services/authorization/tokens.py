@@ -90,7 +90,10 @@ class TokenMint:
         return RefreshToken(hash_secret(value), Id(""), client_id, now, now + self._lifetimes.refresh)
 
     def _login_claims(self, grant: Grant, nonce: str | None) -> Mapping[str, Any]:
-        """Return the claims about the login (OpenID Connect Core §2). After a refresh they are the same as before (§12.2)."""
+        """Return the claims about the login (OpenID Connect Core §2).
+
+        After a refresh they are the same as before, without the nonce (§12.2).
+        """
         claims: dict[str, Any] = {}
         if nonce is not None:
             claims["nonce"] = nonce

@@ -1,4 +1,4 @@
-"""The topics of a bridge. All of them begin with its base topic and the id of the plant."""
+"""The topics of a bridge. Except announcements, all of them begin with its base topic and the id of the plant."""
 
 from domogate.domain.bridges import BRIDGE_NODE, BridgePlan
 from domogate.domain.ids import DASHED_UUID, Id
@@ -22,7 +22,7 @@ class BridgeTopics:
 
     @property
     def retained(self) -> tuple[str, ...]:
-        """The filters of all topics on which the bridge leaves retained messages."""
+        """The filters of all topics on which the bridge leaves retained messages, except the topic of its availability."""
         announced = (f"{self._announced_under}/+/{self._node}/+/config",) if self._announced_under else ()
         return f"{self._root}/+/state", *announced
 
@@ -39,7 +39,7 @@ class BridgeTopics:
         return f"{self._announced_under}/{component}/{self._node}/{object_id}/config"
 
     def is_retained(self, topic: str) -> bool:
-        """Whether the bridge leaves retained messages on this topic."""
+        """Whether this is one of the topics of `retained`."""
         if len(topic) > _LONGEST:
             return False
         parts = topic.split("/")
