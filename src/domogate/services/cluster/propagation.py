@@ -119,7 +119,7 @@ class Propagation:
             self._messenger.ask(self._asked)
             while missing := set(self._list_others()) - self._answered - self._silent:
                 if missing - told:
-                    # A member has joined since the question. If it has answered, the answer was ignored: it was unknown.
+                    # A member has joined since the question. An answer of this member was ignored while the member was unknown.
                     told |= missing
                     self._messenger.ask(self._asked)
                 if loop.time() >= end:

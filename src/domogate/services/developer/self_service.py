@@ -25,8 +25,8 @@ MOST_NEW, NEW_SPAN = 20, 86_400.0
 Deleted applications and keys also count.
 """
 MOST_URLS, LONGEST_URL = 10, 1_000
-"""The limits of one application: the number of its redirect URIs and the number of its origins, and the length of each URI or
-origin.
+"""The limits of one application: the number of addresses of each kind (redirect URIs, redirect URIs after a logout, origins),
+and the length of each address.
 """
 
 SCOPES = tuple(scope for scope in KNOWN_SCOPES if scope not in (DEVELOPER_SCOPE, MANAGE_SCOPE))

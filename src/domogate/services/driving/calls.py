@@ -1,7 +1,8 @@
-"""Calls to drivers with a deadline. The caller gets an answer at the deadline at the latest, even if the driver hangs.
+"""Calls to drivers with a deadline. The caller gets an answer at most 0.1 s after the deadline, even if the driver hangs.
 
 A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck. A
-stuck call counts as a call of the plant until it ends. Reports and pictures outside the limits of Spec 8 are refused.
+stuck call counts as a call of the plant until it ends. Reports with values outside their limits (Spec 8), and pictures that are
+too large or of another type than allowed, are refused.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ MOST_IN_A_PLANT = 4096
 _LEEWAY = 0.1
 """In seconds.
 
-If the driver answers before the deadline, the caller may wait for this time after the deadline, until the answer is on disk.
+The caller may wait for this time after the deadline, until the answer of the driver, or the end of the order, is on disk.
 """
 _CANCEL_GRACE = 0.25
 """In seconds. A call is stuck if the driver does not end it within this time after its cancellation."""
@@ -101,7 +102,7 @@ class DriverCall:
     def take_back(self) -> None:
         """Remember that the driver has answered, so it no longer works on the call.
 
-        If the driver answered in time, the caller gets the answer, even if the answer is on disk only after the deadline.
+        If the driver answered in time, the caller gets the answer if it is on disk at most `_LEEWAY` after the deadline.
         """
         self.at_driver = False
         if not self._late:
@@ -129,7 +130,7 @@ class DriverCalls:
         self._last_writes: set[asyncio.Task[None]] = set()
 
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
-        """Start a call, and return its outcome. The outcome has a result at the deadline at the latest.
+        """Start a call, and return its outcome. The outcome has a result at most `_LEEWAY` after the deadline.
 
         Raises DeviceTimeout if the plant has too many calls.
         """

@@ -294,11 +294,11 @@ class Driving:
         return await self._find_or_make(order.plant_id).execute(order)
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        """Ask the module for its state. Raises NotHeld, DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Ask the module for its state. Raises NotHeld, DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._find_or_make(plant_id).read(module_id, deadline)
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        """Ask the camera for a picture. Raises NotHeld, DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Ask the camera for a picture. Raises NotHeld, DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._find_or_make(plant_id).take_picture(module_id, deadline)
 
     async def _resume_queued(self, shards: Collection[int] | None = None) -> None:

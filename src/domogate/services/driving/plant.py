@@ -249,7 +249,7 @@ class DrivenPlant:
     # questions
 
     async def read(self, module_id: Id, deadline: float) -> Report:
-        """Ask the module, and record the answer if it is new. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Ask the module, and record the answer if it is new. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._calls.ask(deadline, partial(self._read, module_id, deadline, False))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:
@@ -278,7 +278,7 @@ class DrivenPlant:
         return report
 
     async def take_picture(self, module_id: Id, deadline: float) -> Picture:
-        """Take a picture. It is not recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Take a picture. It is not recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._calls.ask(deadline, partial(self._take_picture, module_id, deadline))
 
     async def _take_picture(self, module_id: Id, deadline: float, call: DriverCall) -> Picture:

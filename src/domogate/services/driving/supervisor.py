@@ -1,8 +1,8 @@
 """Supervises drivers: starts each driver, watches it, and restarts it when it fails. Drivers do not delay each other.
 
 A driver handles its own connection errors. When the whole driver fails, it is stopped, restarted after a pause, and its plants
-are attached again. The pause grows with each failure. The pause has a random part, so that many gateways do not reconnect at
-the same time.
+are attached again. The pause is random, so that many gateways do not reconnect at the same time. Its upper limit doubles with
+each failure, up to `_LONGEST_PAUSE`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _FIRST_START = 2.0
 """In seconds. The gateway waits at most this long for its drivers before it is ready."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _HEALTHY_AFTER = 60.0
-"""In seconds. After this time without a failure, the next pause is the shortest pause again."""
+"""In seconds. After this time without a failure, the upper limit of the next pause is `_FIRST_PAUSE` again."""
 _LONGEST_TEXT = 200
 
 

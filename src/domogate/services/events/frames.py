@@ -73,7 +73,7 @@ def print_present(
 ) -> bytes:
     """Return the present states of the modules that the filter and the rights allow.
 
-    Each state is printed as an event. These events have no id. The event `reset` has no id either.
+    Each state is printed as a server-sent event without the field `id`, as the event `reset` is.
     """
     frames = []
     for module_id in module_ids:

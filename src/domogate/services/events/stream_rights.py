@@ -38,7 +38,7 @@ def key_dependency(key: bytes) -> Dependency:
 
 
 def find_dependency(event: Event) -> Dependency | None:
-    """Return the user, client, grant or key that this event changes, as a dependency. None for events of plants and modules."""
+    """Return the user, client, grant or key that this event changes, as a dependency. None for other events."""
     if isinstance(event, UserChanged):
         return user_dependency(event.user_id)
     if isinstance(event, ClientChanged):

@@ -22,7 +22,7 @@ _ORDERS, _CHANGES = 200, 1_000
 Many changes are read, because most changes are measured values, which are not events here.
 """
 _AFTER_ORDER = 5.0
-"""In seconds. If a module changes within this time after the end of an order for this module, the order caused the change."""
+"""In seconds. A change of a module at most this time after the end of a confirmed order counts as an effect of this order."""
 
 
 class RecentEvent(msgspec.Struct, frozen=True):

@@ -72,7 +72,7 @@ def find_problems(
     if absent:
         yield Problem("modules", f"{absent} modules cannot be reached.", count=absent)
     if failing := figures.failing_webhooks:
-        yield Problem("webhooks", f"The receivers of {failing} webhooks do not answer.", count=failing)
+        yield Problem("webhooks", f"The receivers of {failing} webhooks do not accept events.", count=failing)
     if dead := figures.dead_letters:
         yield Problem("dead letters", f"{dead} events could not be delivered.", count=dead)
     if failed := _count_server_errors(last_hour):

@@ -87,7 +87,7 @@ class Accounts:
     # --- passwords
 
     async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> IssuedLink:
-        """Make a new link to set the password. Earlier links of the user become invalid.
+        """Make a new link to set the password. An earlier link of the user with the purpose PASSWORD becomes invalid.
 
         If mail is configured, the link is mailed and not returned. With `show_link`, the link is returned and not mailed.
         """

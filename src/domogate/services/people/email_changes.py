@@ -75,7 +75,7 @@ class EmailChanges(Accounts):
             raise Conflict(f"There is a user {email} already.", Reason.USER_EXISTS)
 
     async def set_email(self, user_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> User:
-        """Change the e-mail address for an operator. The new address counts as not verified.
+        """Change the e-mail address of the user. This method is for operators. The new address counts as not verified.
 
         The old address gets a mail about the change.
 

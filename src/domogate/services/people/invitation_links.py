@@ -39,7 +39,10 @@ class InvitationLinks(OwnerChecks):
     async def make_invitation_link(
         self, plant_id: Id, note: str, limits: Limits | None, *, address: str = "", user_id: Id
     ) -> tuple[InvitationLink, str]:
-        """Make a link. Return the link and its URL, which cannot be shown again. Raises Forbidden, TooOften, Invalid."""
+        """Make a link. Return the link and its URL, which cannot be shown again.
+
+        Raises NotFound, Forbidden, TooOften, Invalid.
+        """
         check_name(note)
         stored = await self._check_invitation(plant_id, user_id)
         now, token = self._clock.now(), new_secret()

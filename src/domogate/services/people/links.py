@@ -77,7 +77,7 @@ class OneTimeLinks:
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, user: User, purpose: LinkPurpose, *, sent_to: str | None = None) -> tuple[str, float]:
-        """Make a link. Return its URL and its expiry. Earlier links become invalid.
+        """Make a link. Return its URL and its expiry. The earlier link with the same purpose becomes invalid.
 
         `sent_to`: the only e-mail address that gets the link.
         """

@@ -16,7 +16,7 @@ OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
 An invitation can send a mail. A change adds an entry to the audit log.
 """
 MOST_PEOPLE = 200
-"""If a plant has this number of members, invitations and invitation links, its owner cannot invite more people."""
+"""If a plant has this number of allowed users, invitations and invitation links, its owner cannot invite more people."""
 
 
 class TooOften(Refused):
@@ -58,7 +58,10 @@ class OwnerChecks(Accounts):
         return stored
 
     async def _check_invitation(self, plant_id: Id, user_id: Id) -> StoredPlant:
-        """Check whether the owner may invite one more person now, and count the invitation. Raises Forbidden, TooOften."""
+        """Check whether the owner may invite one more person now, and count the invitation.
+
+        Raises NotFound, Forbidden, TooOften.
+        """
         stored = await self._check_owner(plant_id, user_id)
         now, plant = self._clock.now(), stored.plant
         links = await self._store.list_invitation_links(plant_id, now)

@@ -15,14 +15,14 @@ CHALLENGE_LIFETIME = 300.0
 
 
 class ReadChallenge(msgspec.Struct, frozen=True):
-    """A challenge that this gateway made. `user_handle` is empty if the challenge was not for a new passkey."""
+    """A challenge that a gateway on this store made. `user_handle` is empty if the challenge was not for a new passkey."""
 
     used: UsedChallenge
     user_handle: str
 
 
 class PasskeyChallenges:
-    """Makes challenges for authenticators, and recognises the challenges that this gateway made."""
+    """Makes challenges for authenticators, and recognises the challenges that the gateways on this store made."""
 
     def __init__(self, signer: Signer, clock: Clock) -> None:
         self._mac = TextMac(signer, "passkey challenge")
@@ -38,7 +38,7 @@ class PasskeyChallenges:
         return f"{words}.{await self._mac.sign(f'{form_token} {words}')}".encode()
 
     async def read(self, challenge: bytes, form_token: str) -> ReadChallenge | None:
-        """Return the challenge. Return None if the gateway did not make it for this form, or if it has expired."""
+        """Return the challenge. Return None if no gateway made it for this form, or if it has expired."""
         text = challenge.decode("ascii", "replace")
         words, _, mac = text.rpartition(".")
         if not form_token or not await self._mac.verify(f"{form_token} {words}", mac):

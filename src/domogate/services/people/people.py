@@ -168,7 +168,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     ) -> InvitedAs:
         """Invite a person. The link for a new account is sent only to the invited address, never to the owner (Decision 0059).
 
-        Raises Forbidden, TooOften, Invalid, Conflict, MailFailed.
+        Raises NotFound, Forbidden, TooOften, Invalid, Conflict, MailFailed.
         """
         await self._check_invitation(plant_id, user_id)
         by = Actor(user_id, address)

@@ -77,7 +77,7 @@ class Control:
         return None if state is not None and state.is_moving else state
 
     async def read_state(self, view: ModuleView) -> State:
-        """Return the state. If it is not fresh, ask the module first. Raises DeviceOffline, DeviceTimeout."""
+        """Return the state. If it is not fresh, ask the module first. Raises the same faults as `check_reachable`."""
         await self.check_reachable(view)
         if view.state is None:
             raise DeviceTimeout(f"the {view.module.kind} can be reached, but has not reported its whole state yet")
@@ -86,7 +86,8 @@ class Control:
     async def check_reachable(self, view: ModuleView) -> None:
         """Return without an error if the module can be reached.
 
-        If the state of the module is not fresh, ask the module first. Raises DeviceOffline, DeviceTimeout.
+        If the state of the module is not fresh, ask the module first. Raises DeviceOffline, DeviceTimeout, DeviceRefused,
+        Internal.
         """
         if self.find_fresh(view) is None:
             await self.refresh(view)
@@ -94,7 +95,10 @@ class Control:
             raise DeviceOffline(f"the {view.module.kind} is offline; its state cannot be read now")
 
     async def refresh(self, view: ModuleView) -> None:
-        """Ask the module for its state now. Concurrent callers share one question. Raises DeviceTimeout."""
+        """Ask the module for its state now. Concurrent callers share one question.
+
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal.
+        """
         report = await self._ask_once(self._reads, self._fabric.read, view)
         # A report that was committed during the question is newer than this answer.
         if report.at >= view.reported_at:
@@ -169,7 +173,7 @@ class Control:
     async def _find_ended(self, order: Order) -> OrderRecord | None:
         """Wait until the record of the order has a final state, and return the record.
 
-        After the deadline, return the record as it is.
+        After `_LOOKUPS` lookups, or `_LAST_LOOKUP` after the deadline, return the record as it is.
         """
         for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)

@@ -1,8 +1,8 @@
 """The read model: rights, topology and last states of the plants that this process serves.
 
 A read from memory does not wait, runs no SQL and uses no other thread. A plant is loaded from the store at its first use;
-memory is bounded. Only the change feed updates the read model. After a write, the read model is updated before the caller of
-the write continues (Decision 0006).
+memory is bounded. The change feed updates the read model. After a write, the read model is updated before the caller of the
+write continues (Decision 0006). If a module answers a question, `Control.refresh` also updates the state of this module.
 """
 
 from collections.abc import Sequence

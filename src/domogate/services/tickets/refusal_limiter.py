@@ -1,6 +1,7 @@
-"""Refuses all requests of an IP address for some seconds after too many refusals, because checking a signature takes CPU time.
+"""After too many refused tickets from one IP address, refuses all requests with tickets from this address for some seconds.
 
-Tickets cannot be guessed, so this only saves work. Each process counts separately, and keeps its counts only for some seconds.
+Tickets cannot be guessed, so this only saves CPU time: the check of a signature takes long. Each process counts separately, and
+keeps its counts only for some seconds.
 """
 
 import math

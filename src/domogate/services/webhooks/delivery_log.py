@@ -26,7 +26,10 @@ class DeliveryAttempt(msgspec.Struct, frozen=True):
 
 
 class DeliveryLog:
-    """Keeps the last attempts of each webhook, for the webhooks with the most recent attempts."""
+    """Keeps the last attempts of each webhook.
+
+    If too many webhooks have attempts, the attempts of the webhook that has had no attempt for the longest time are removed.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
