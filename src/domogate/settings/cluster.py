@@ -6,7 +6,7 @@ from domogate.settings.loading import BadSettings, Mistake
 from domogate.settings.values import Settings
 
 _WAYS = ("nats_user", "nats_token", "nats_nkey", "nats_credentials")
-"""The settings with which a gateway proves its identity to NATS. One of them is enough."""
+"""The settings with which a gateway proves its identity to NATS. At most one of them may be given."""
 
 
 def check_cluster(settings: Settings) -> None:

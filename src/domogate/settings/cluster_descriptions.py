@@ -1,4 +1,4 @@
-"""The settings of a gateway that is a member of a cluster. `descriptions.py` has all other settings."""
+"""The settings of a gateway that is a member of a cluster. `descriptions.py` has most other settings."""
 
 from domogate.common.checks import between
 from domogate.drivers.declaration import Setting

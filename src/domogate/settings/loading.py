@@ -1,4 +1,4 @@
-"""Builds Settings from flags, DOMOGATE_* variables and a TOML file. A wrong value stops the start."""
+"""Builds Settings from flags, DOMOGATE_* variables, a TOML file and systemd credentials. A wrong value stops the start."""
 
 import re
 import tomllib
@@ -56,8 +56,8 @@ def load_settings(
     list_sunset_names: Callable[[], Collection[str]] | None = None,
     serving: bool = True,
 ) -> Settings:
-    """Return the settings. A flag overrides a DOMOGATE_* variable, a variable overrides the TOML file, and the TOML file
-    overrides the default.
+    """Return the settings. A flag overrides a DOMOGATE_* variable, a variable overrides the TOML file, the TOML file overrides
+    a systemd credential, and a credential overrides the default.
 
     A flag that is None and an empty variable count as not given. If `file` is None, the variable DOMOGATE_CONFIG may name a
     file. Files that only a running gateway uses are checked only if `serving` is true. Raises BadSettings with all mistakes.

@@ -136,7 +136,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     trust_traceparent: bool = False
 
     sources: dict[str, str] = {}
-    """The place from which each given setting came, for operators: `flag --port`, `variable DOMOGATE_PORT` or a file."""
+    """The place from which each given setting came, for operators: a flag, a variable, a file or a systemd credential.
+
+    For example `flag --port` or `variable DOMOGATE_PORT`.
+    """
 
     @property
     def base_url(self) -> str:

@@ -73,7 +73,7 @@ def admit(tx: Transaction, attempt: Attempt, at: float) -> Wait:
         count = limit.one_more(counts.find(key), at)
         counts.save(key, count, limit.forgotten_at(count))
     counts.write()
-    # Each attempt removes more rows than it adds, so that the table stays small between two prunings.
+    # Each attempt can remove more rows than it adds, so that the table stays small between two prunings.
     tx.connection.execute(_SOME_EXPIRED, {"at": at})
     return wait
 

@@ -79,7 +79,7 @@ def _record_from_row(row: Row[Any]) -> AuditRecord:
 def prune_audit(tx: Transaction, before: float) -> bool:
     """Remove some of the oldest records, and add a record about the removal.
 
-    Return True if there are more old records to remove. Raises UnreadableRecord.
+    Return True if there may be more old records to remove. Raises UnreadableRecord.
     """
     first, last = tx.connection.execute(_ENDS).one()
     if first is None:

@@ -22,7 +22,7 @@ from domogate.stores.tables import authorization_codes as codes
 
 PRUNE_CHUNK = 1_000
 REMEMBERED = 3600.0
-"""In seconds. Codes and refresh tokens are kept this long after they expired, to detect reuse."""
+"""In seconds. Codes and refresh tokens are kept at least this long after they expired, to detect reuse."""
 
 _CODE = select(codes).where(codes.c.code_hash == bindparam("code_hash"))
 _USE_CODE = (
@@ -77,7 +77,7 @@ _USAGES_KEPT = 31
 
 
 def prune_unredeemed(tx: Transaction, expired_by: float) -> bool:
-    """Remove some of the grants whose code expired before it was redeemed. Return True if there are more such grants.
+    """Remove some of the grants whose code expired before it was redeemed. Return True if there may be more such grants.
 
     No event is emitted, because these grants never had a token.
     """
@@ -102,7 +102,7 @@ def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[st
 
     Each of these grants was revoked, or a later grant gives the same rights. The later grant is kept, because it shows what the
     person agreed to. A grant that an operator made (without `auth_time`) may have tokens of any lifetime, so it is kept until
-    it is revoked.
+    it is revoked. A grant with an active webhook is not returned.
     """
     later = grants.alias("later")
     same = [later.c[name] == grants.c[name] for name in ("user_id", "client_id", "flow", "scopes")]

@@ -1,7 +1,7 @@
 """Imports the people of an estate: users, clients, subscription keys, and the members of plants.
 
-Passwords, second factors, languages, accepted terms, client secrets and revocations in the store are kept. A file can add
-operators, but it cannot remove them.
+Passwords, accepted terms, client secrets and revocations in the store are kept. Second factors and languages in the store are
+kept if the file does not give them. A file can add operators, but it cannot remove them.
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ _TOTP_SECRET = select(users.c.totp_secret).where(users.c.id == bindparam("of_id"
 
 
 class ImportedUsers(msgspec.Struct):
-    """The users after an import: finds their stored ids, and lists the users whose e-mail address now has another spelling."""
+    """The users after an import: finds their stored ids, and lists the users whose e-mail address changes (`renamed`)."""
 
     difference: Difference
     id_of: dict[Id, Id]

@@ -26,7 +26,10 @@ class Examination(msgspec.Struct, frozen=True):
     clock: float | None
     """The seconds that the clock of the database server is ahead of this machine. None for a SQLite file."""
     gateways: frozenset[str] | None
-    """The ids of the gateways that run on this database. None if the tables are of another version."""
+    """The ids in the list of running gateways. A gateway that was killed can still be in this list.
+
+    None if the tables are of another version.
+    """
 
     @property
     def is_current(self) -> bool:

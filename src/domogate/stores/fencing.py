@@ -1,4 +1,4 @@
-"""Fencing: in a cluster, only the holder of a shard writes the reports of drivers and the progress of orders.
+"""Fencing: in a cluster, only the holder of a shard writes reports of drivers, and the progress of orders and webhooks.
 
 A write carries the epoch with which this gateway held the shard when the write was queued. The transaction compares this epoch
 with the stored epoch. Because of a row lock, no other member can take the shard until the transaction has ended.

@@ -12,7 +12,7 @@ from domogate.stores.subject import SqlSubject
 from domogate.stores.tables import modules, orders, parked, plants, states, webhooks
 
 _LONGEST_ORDER = 600.0
-"""In seconds. No order ends later than this time after it was queued, so older orders need not be counted."""
+"""In seconds. An order that ends later than this time after it was queued is not counted. Such orders are very rare."""
 
 _REMOVED = select(plants.c.id).where(plants.c.status == PlantStatus.REMOVED.value)
 _IN_USE = modules.c.plant_id.not_in(_REMOVED)

@@ -39,7 +39,7 @@ def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, dict[
 
 @contextmanager
 def changing_plants(tx: Transaction, plant_ids: Iterable[Id], aspect: PlantAspect = PlantAspect.PEOPLE) -> Iterator[None]:
-    """Inside the `with` block, the caller changes the people of these plants. At the end, emit PlantChanged for each plant.
+    """Inside the `with` block, the caller changes `aspect` of these plants. At the end, emit PlantChanged for each plant.
 
     The event names all people who were members before the block or are members after the block.
     """

@@ -17,7 +17,7 @@ HEAD = "0029"
 OLDEST_BESIDE = "0024"
 """Gateways of this revision or a later revision can run at the same time as this version.
 
-The migrations after this revision only add tables and columns.
+The migrations after this revision only add tables, columns and indexes.
 """
 
 SQLITE_TABLES = Path(__file__).parent / "sqlite_tables.sql"

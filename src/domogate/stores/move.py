@@ -17,7 +17,7 @@ from domogate.stores.opening import find_sqlite_file, open_database
 from domogate.stores.tables import metadata
 
 _OF_RUNNING_GATEWAYS = frozenset(("feed", "gateways", "leases", "shards"))
-"""Tables about gateways that run now. They are not copied."""
+"""Tables about gateways that run now, and the table `feed`, which only PostgreSQL uses. They are not copied."""
 _CHUNK = 5_000
 _DIGEST = 16
 

@@ -59,7 +59,10 @@ def _command_to_json(command: Command) -> str | None:
 
 
 def _check_end(end: OrderEnd) -> OrderEnd:
-    """Return the end unchanged. Raises ValueError if its state is not a final state."""
+    """Return the end. Characters of its problem that cannot be stored are replaced.
+
+    Raises ValueError if its state is not a final state.
+    """
     if end.state not in _ENDS or not isfinite(end.at):
         raise ValueError(f"this is not a final state of an order: {end}")
     words = storable(end.problem)

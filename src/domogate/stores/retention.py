@@ -27,7 +27,7 @@ def _hour_of(at: float) -> int:
 
 
 def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElement[bool], bool] | None:
-    """Return a condition for the oldest readings, and whether there are more old readings.
+    """Return a condition for the oldest readings, and whether there may be more old readings.
 
     Return None if there are no old readings.
     """
@@ -41,7 +41,7 @@ def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElemen
 
 
 def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
-    """Summarise some of the oldest readings. Return True if there are more old readings.
+    """Summarise some of the oldest readings. Return True if there may be more old readings.
 
     If an hour already has a summary, its readings are added to this summary.
     """

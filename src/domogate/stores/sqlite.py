@@ -40,7 +40,10 @@ from domogate.stores.refused_writes import explain_refused_write
 _BUSY_SECONDS = 30.0
 _STEPS_BETWEEN_CHECKS = 100_000
 _WRITER_CACHE_KIB = 32 * 1024
-"""With a million modules, a part of an import changes many pages. With a smaller cache they are read and written twice."""
+"""The size of the cache of a gateway's writer. With a million modules, a part of an import changes many pages.
+
+With a smaller cache, these pages are read and written twice.
+"""
 _LARGE_CACHE_KIB = 64 * 1024
 """The same number for `domogate` commands. The index of modules by their random ids needs most of it in a large import."""
 _PAGES_IN_LOG = 8_000

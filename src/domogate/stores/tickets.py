@@ -1,4 +1,7 @@
-"""Stores used tickets. Each used ticket has one row until the ticket has expired."""
+"""Stores the used tickets of a cluster, and used passkey challenges. Each has one row, which is pruned after its expiry.
+
+Outside a cluster, the stored order shows that a ticket was used (`services/tickets/redemption.py`).
+"""
 
 from collections.abc import Sequence
 

@@ -42,7 +42,7 @@ OF_DEVICES = {
 The test kit has another fault with the name `slow`, so it calls a device that never answers `silent`.
 """
 INSTEAD = frozenset(kind for kind in FaultKind if kind.isdecimal()) | {FaultKind.DROP}
-"""Faults with which the request does not reach the gateway."""
+"""With these faults, the request does not reach the surfaces of the gateway."""
 
 
 class RequestFacts(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class RequestFacts(msgspec.Struct, frozen=True):
 
 
 class FaultRule(msgspec.Struct):
-    """A fault and the requests that get it. A field that is None allows every request."""
+    """A fault and the requests that get it. If a field of `wanted` is None, it matches every request."""
 
     id: Id
     kind: FaultKind

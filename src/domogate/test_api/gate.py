@@ -205,7 +205,7 @@ async def _until_gone(receive: Any) -> None:
 
 
 def _keep(kept: bytearray, piece: bytes) -> bool:
-    """Append the piece, up to the limit. Return whether the limit was reached."""
+    """Append the piece, up to the limit. Return whether a part of the piece was left out."""
     room = MOST_BODY - len(kept)
     kept += piece[:room]
     return len(piece) > room

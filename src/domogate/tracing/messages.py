@@ -1,4 +1,4 @@
-"""Spans of questions between gateways. The context of a trace travels in the headers of NATS messages."""
+"""Spans of orders and questions between gateways. The context of a trace travels in the headers of NATS messages."""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +13,10 @@ _propagator = TraceContextTextMapPropagator()
 
 
 class MessageTraces:
-    """Makes a span for each question to another gateway, and for each answer. Implements MessageTrace."""
+    """Makes a span for each order and question to another gateway, and for each message that this gateway answers.
+
+    Implements MessageTrace.
+    """
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer

@@ -14,7 +14,7 @@ DeadLetterId = Annotated[str, Meta(pattern="^[0-9]{1,18}$")]
 
 
 class WebhookOut(OutputModel, frozen=True):
-    """A webhook. Every event up to `lastCursor` was delivered, was given up, or is not for this webhook."""
+    """A webhook. Every event up to `lastCursor` was delivered, is pending, was given up, or is not for this webhook."""
 
     id: str
     client_id: str
@@ -27,7 +27,7 @@ class WebhookOut(OutputModel, frozen=True):
     created_at: datetime
     last_cursor: str
     failing_since: datetime | None
-    """The time from which deliveries have failed; null if the last delivery succeeded."""
+    """The time since which the receiver is down or the webhook is on hold; null if neither is the case."""
     failures: int
     next_attempt_at: datetime | None
     problem: str

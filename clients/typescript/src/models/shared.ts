@@ -71,7 +71,7 @@ export type NoticeKind = "people" | "plant" | "reachability" | "safety" | "state
 /** The format in which events are sent. */
 export type WebhookFormat = "cloudevents" | "thermostat";
 
-/** A webhook. Every event up to `lastCursor` was delivered, was given up, or is not for this webhook. */
+/** A webhook. Every event up to `lastCursor` was delivered, is pending, was given up, or is not for this webhook. */
 export interface Webhook {
   readonly id: string;
   readonly clientId: string;

@@ -109,7 +109,7 @@ class NewLimits(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Webhook(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A webhook. Every event up to `lastCursor` was delivered, was given up, or is not for this webhook."""
+    """A webhook. Every event up to `lastCursor` was delivered, is pending, was given up, or is not for this webhook."""
 
     id: str
     client_id: str
