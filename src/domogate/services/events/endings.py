@@ -14,7 +14,7 @@ class EndCode(StrEnum):
     """The reason why a stream ended, as a code for programs.
 
     After DRAINING, SLOW or INTERRUPTED the client just connects again with `Last-Event-ID`. After any other reason the client
-    must change something first, for example get a new token.
+    usually must change something first, for example get a new token.
     """
 
     DRAINING = "draining"
@@ -32,7 +32,7 @@ MEANING_OF = {
     EndCode.SLOW: "The client did not read its events fast enough",
     EndCode.INTERRUPTED: "The gateway could not read the events",
     EndCode.PLANT: "The user lost the rights on a plant of the stream; a new stream can have the other plants",
-    EndCode.TOKEN: "The token expired or was revoked, or its user or client was deleted",
+    EndCode.TOKEN: "The token expired or was revoked, its scopes changed, or its user or client was deleted",
     EndCode.KEY: "The subscription key expired or was revoked",
     EndCode.PASSWORD: "The user must renew their password (469)",
     EndCode.TERMS: "The user must accept the terms (470)",
