@@ -1,7 +1,7 @@
-"""Composition root: the only folder that imports everything. It chooses the implementation of each port.
+"""Composition root: builds all parts and connects them. It chooses the implementation of each port.
 
-The names of this package are imported from their modules when they are first used (Decision 0098). So a command does not load
-the server, and `domogate --help` does not load the database.
+The names of this package are imported from their modules when they are first used (Decision 0098). So a command loads
+the server only if it needs the server, and `domogate --help` does not load the database.
 """
 
 from importlib import import_module

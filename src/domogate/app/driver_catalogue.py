@@ -84,7 +84,7 @@ class DriverCatalogue:
         declared = DRIVERS.get(driver)
         if declared is None or declared.discover is None:
             able = ", ".join(one.name for one in DRIVERS.values() if one.discover is not None)
-            raise Invalid(f"No driver {driver!r} can find devices; this driver can: {able}.")
+            raise Invalid(f"The driver {driver!r} cannot find devices; these drivers can: {able}.")
         return await self._search(declared, declared.settings_in(self.settings), connection, seconds, base)
 
     async def set_connection(self, connection: DriverConnection) -> None:
@@ -119,7 +119,7 @@ class DriverCatalogue:
         declared = DRIVERS.get(driver)
         if declared is None or not _can_set_connection(declared):
             able = ", ".join(one.name for one in DRIVERS.values() if _can_set_connection(one))
-            raise NotFound(f"The connection of a driver {driver!r} cannot be set here; possible for: {able}.")
+            raise NotFound(f"The connection of the driver {driver!r} cannot be set here; this is possible for: {able}.")
         if self._is_in_settings(declared):
             raise Conflict(
                 f"The settings of the gateway list the connections of the driver {driver}. Change them there.",

@@ -36,7 +36,9 @@ _PIECE = 65_536
 _LONGEST_KEPT = 4 * 1024 * 1024
 """The longest document that the history keeps, in characters."""
 _ID_LENGTH = 36
-"""A module has at least the characters of its id. So a document with very many modules is too long, and is not printed."""
+"""In characters. Each module of a document is longer than its id. So a document with very many modules is too long for the
+history, and is not printed.
+"""
 
 
 class EstateFiles:

@@ -256,7 +256,7 @@ class Gateway:
         self.hub.drain()
 
     async def stop(self) -> None:
-        """Stop all parts in the reverse order of the start. The store stops last, so everything is on disk."""
+        """Stop all parts. The store stops after all parts that write to it, so everything is on disk."""
         self._ready = False
         await self.hub.stop()
         await self.bridges.stop()

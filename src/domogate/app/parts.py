@@ -1,4 +1,4 @@
-"""The clock and the store, built from the settings. Every command needs them, so this module imports little."""
+"""The clock and the store, built from the settings. Most commands need them, so this module imports little."""
 
 import time
 from pathlib import Path

@@ -132,8 +132,8 @@ class Supervisor:
     async def _keep(self, number: int, port: int, running: asyncio.Task[int] | None) -> None:
         """Run the process with this number.
 
-        When it ends, start it again after a pause. Each pause is longer than the pause before it. `running` is given if the
-        process is running already.
+        When it ends, start it again after a pause. Each pause is twice as long as the pause before it, up to `_LONGEST_PAUSE`.
+        `running` is given if the process is running already.
         """
         pause = _FIRST_PAUSE
         while running is not None or not self._stopping.is_set():

@@ -8,7 +8,9 @@ from domogate.services.authorization import Authorization, OAuthError, OAuthFaul
 
 
 class TokenEndpoints:
-    """The endpoints for applications. Each endpoint accepts a posted form and responds with JSON."""
+    """The endpoints for applications. Each endpoint accepts a posted form; `userinfo` also accepts GET. The answers are JSON,
+    but the answer of `revoke` has no body.
+    """
 
     def __init__(self, authorization: Authorization, *, max_body: int) -> None:
         self._authorization = authorization

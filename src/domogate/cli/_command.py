@@ -1,6 +1,7 @@
 """The parts that all commands share: settings, the event loop, the store, and how errors are reported.
 
-Exit codes: 0 success; 1 failure, and standard error says why; 2 the command line or a setting is wrong.
+Exit codes: 0 success; 1 failure, and standard error says why; 2 the command line or a setting is wrong; 130 interrupted
+(Ctrl-C).
 """
 
 import asyncio
@@ -46,7 +47,7 @@ class Mistake(Exception):
 
 
 class WrongUsage(Exception):
-    """The command stops with exit code 2, because its arguments contradict each other."""
+    """The command stops with exit code 2, because an argument is wrong or missing. The message says what to write."""
 
 
 Yes = Annotated[bool, flag("--yes", "Do not ask for confirmation.")]

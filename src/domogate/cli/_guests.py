@@ -60,7 +60,7 @@ def _find(noun: str, wanted: list[str] | None, places: Sequence[Floor | Ambient 
         matching = [place for place in places if place.id == identity or place.name == one]
         matching = matching or [places[index] for index in match_names(one, [place.name for place in places])]
         names = [place.name for place in places]
-        hint = "`domogate estate export` shows all of the plant"
+        hint = f"`domogate estate export` shows all {noun}s"
         if 0 < len(names) <= _LISTED:
             hint = f"the plant has these {noun}s: {', '.join(names)}"
         return choose(matching, one, noun, hint, lambda place: f"{place.id}  {place.name}", names).id

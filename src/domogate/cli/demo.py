@@ -112,7 +112,7 @@ def _data_folder(settings: Settings, given: frozenset[str]) -> Iterator[Settings
     with tempfile.TemporaryDirectory(prefix="domogate-demo-") as folder:
         if (
             settings.database is not None
-        ):  # The ready file stays when the folder is removed, and the next run must be able to read it.
+        ):  # The database stays when the folder is removed, and the next run needs the same key to read it.
             write_file(Path(folder) / KEY_FILE, _PUBLIC_KEY)
         yield msgspec.structs.replace(settings, data=Path(folder))
 

@@ -54,7 +54,7 @@ def _find_target(to: str | None, to_file: Path | None) -> str:
         raise WrongUsage("give --to URL or --to-file FILE")
     if to is not None:
         if has_password(to):
-            raise WrongUsage("everybody on this machine can read a password there: use --to-file FILE")
+            raise WrongUsage("everybody on this machine can read a password on the command line: use --to-file FILE")
         return to
     assert to_file is not None
     try:

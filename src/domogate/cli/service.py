@@ -130,7 +130,7 @@ def describe_hidden(program: Path) -> str | None:
     if not any(program.is_relative_to(folder) for folder in _HIDDEN):
         return None
     return (
-        f"systemd hides {program} from services, and the unit does so on purpose. Install the package in another place:\n"
+        f"systemd hides {program} from services, because the unit asks for this. Install the package in another place:\n"
         "  python3 -m venv /opt/domogate\n"
         "  /opt/domogate/bin/pip install domogate\n"
         "  /opt/domogate/bin/domogate service install\n"

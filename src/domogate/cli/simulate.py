@@ -30,7 +30,7 @@ OPTION = "simulate"
 class _ModuleByDefault(PlainGroup):
     """A group of commands in which `simulate MODULE BEHAVIOUR` is short for `simulate module MODULE BEHAVIOUR`."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # see _help.py
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             args = ["module", *args]
         return super().resolve_command(ctx, args)

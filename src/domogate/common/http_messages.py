@@ -1,4 +1,4 @@
-"""A request and its answer, as the HTTP server and the families exchange them."""
+"""A request and its answer, as the HTTP server and the surfaces exchange them."""
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ class Request(msgspec.Struct):
     notes: dict[str, Any] = {}
     """Results that depend only on method, path and headers. Requests whose header sections have the same bytes share notes."""
     operation: str = ""
-    """The id of the operation ('E8'). The family sets it when it has found the operation."""
+    """The name of the operation in the metrics, such as `E8`. The surface sets it when it has found the operation."""
 
 
 class Answer(msgspec.Struct):

@@ -7,7 +7,9 @@ class WindowLimiter:
     """Counts events for each key. The period of a key begins with its first event. After the period the count is 0 again."""
 
     def __init__(self, allowance: int, span: float, capacity: int = 10_000) -> None:
-        """`capacity` is the number of keys that are counted. If there are more keys, the oldest key is forgotten."""
+        """`capacity` is the number of keys that are counted. If there are more keys, the key whose last event is oldest is
+        forgotten.
+        """
         self._allowance = allowance
         self._span = span
         self._capacity = capacity

@@ -30,7 +30,7 @@ class Credentials(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """A request and its answer. Without a complete answer, `failure` says why, and `status` is 0."""
+    """A request and its answer. If the answer is not usable, `failure` says why. Without a complete answer, `status` is 0."""
 
     method: str
     url: str

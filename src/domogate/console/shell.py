@@ -134,7 +134,9 @@ class _Config(msgspec.Struct, frozen=True, rename="camel"):
     demo: tuple[DemoUser, ...]
     demo_key: str | None
     is_new: bool
-    """True if nobody can operate the gateway yet. Then the first page asks for the link of `domogate init`."""
+    """True if nobody can operate the gateway yet. Then the first page asks for the link that `domogate serve` or
+    `domogate init` prints.
+    """
 
 
 class _WebIcon(msgspec.Struct, frozen=True):

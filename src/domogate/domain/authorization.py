@@ -29,7 +29,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class AuthorizationCode(msgspec.Struct, frozen=True):
-    """An authorization code. Its client can redeem it once, within a minute (RFC 6749 §4.1.2)."""
+    """An authorization code. Its client can redeem it once, until `expires_at` (RFC 6749 §4.1.2)."""
 
     code_hash: str
     grant_id: Id

@@ -56,7 +56,7 @@ class ScopeMissing(Fault):
 
 
 class TooManyRequests(Fault):
-    """The rate or the daily quota of the key is used up. In the home API: the limit of the person is reached.
+    """The rate or the daily quota of the key is used up. In APIs without a key: the limit of the person is reached.
 
     `headers` are the response headers with the remaining rate and quota of a key.
     """

@@ -6,7 +6,7 @@ import msgspec
 class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of the store at one time.
 
-    Removed plants have their own count; all other counts leave out removed plants and their modules.
+    Removed plants have their own count. The counts of plants and modules leave out removed plants and their modules.
     """
 
     at: float

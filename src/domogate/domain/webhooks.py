@@ -49,9 +49,9 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     plant_id: Id
     url: str
     secret: str
-    """The key that signs deliveries (HMAC-SHA256): `whsec_` and Base64. It is shown only when the webhook is created."""
+    """The key that signs deliveries (HMAC-SHA256): `whsec_` and Base64. It is shown only when it is made."""
     kinds: tuple[NoticeKind, ...] = ()
-    """The kinds of notices to send. An empty set means all kinds."""
+    """The kinds of notices to send. Empty means all kinds."""
     scopes: tuple[str, ...]
     """The scopes of the token that registered the webhook. A scope counts only while the grant also has this scope."""
     form: WebhookFormat = WebhookFormat.CLOUDEVENTS
@@ -59,7 +59,9 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     """All changes up to this cursor are handled: delivered, pending, or not for this webhook."""
     failing_since: float | None = None
-    """The receiver has not answered since this time. None if it answered the last attempt."""
+    """Nothing could be delivered since this time: the receiver did not answer or was busy, or the user has to renew the
+    password or accept the terms. None if the receiver answered the last attempt.
+    """
     failures: int = 0
     """The number of failed attempts in a row."""
     next_at: float = 0.0

@@ -1,4 +1,4 @@
-"""All pages, and the functions of the pages that the OAuth endpoints use."""
+"""All pages under /auth, and the functions of the pages that the OAuth endpoints use."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -41,7 +41,7 @@ _LOGOUT_PATH = "/auth/logout"
 
 
 class Pages:
-    """All pages for people: the login, consent, account and error pages."""
+    """All pages under /auth: the login, consent, account and error pages."""
 
     def __init__(
         self,

@@ -280,7 +280,7 @@ class DrivenModule:
 
 
 class MisconfiguredModule:
-    """A module that cannot be driven, because its options are wrong."""
+    """A module that cannot be driven, because its options are wrong or its broker is not in the settings."""
 
     def __init__(self, plant_id: Id, attached: AttachedModule, absence: Absence) -> None:
         self.plant_id = plant_id

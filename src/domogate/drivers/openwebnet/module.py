@@ -22,7 +22,7 @@ class DrivenModule:
         self.absence = absence
         self.has_changes = False
         self.is_urgent = True
-        """Changes are always reported immediately: measured values arrive rarely, so their reports need no pause."""
+        """Every change is urgent (see `ReportQueue`): measured values arrive rarely, so their reports need no pause."""
         self.received = 0
         """Number of frames about this module. A state counts as confirmed only after a new frame."""
         self.received_at = 0.0

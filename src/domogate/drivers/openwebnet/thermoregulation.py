@@ -46,9 +46,9 @@ _LOCAL = {"4": ThermostatMode.OFF, "5": ThermostatMode.PROTECTION}
 
 
 def decode_what(what: int) -> _Decoded | None:
-    """Return the function, mode and program that the field WHAT of an OpenWebNet message means.
+    """Return the function, mode and program that the WHAT of a frame means.
 
-    The result is None if the field has none of them.
+    The result is None if WHAT means none of them.
     """
     if what in (0, 1):
         return (ThermostatFunction.HEATING if what else ThermostatFunction.COOLING, None, None)

@@ -19,7 +19,7 @@ from domogate.drivers.simulator.seeded_random import ResidentActivity, SeededRan
 class TimeScale:
     """Converts real time to simulated time and back.
 
-    Both times are equal until `origin`. After `origin`, simulated time runs faster by the factor `speed`.
+    Both times are equal until `origin`. After `origin`, simulated time runs `speed` times as fast as real time.
     """
 
     __slots__ = ("_origin", "speed")

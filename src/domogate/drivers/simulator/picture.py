@@ -24,7 +24,7 @@ _SKY = 44
 _DUSK = 0.12
 """Below this daylight the lamp at the door is on."""
 _VISIT = 120.0
-"""In seconds. A visitor stays for this time. Then nobody is there for the same time."""
+"""In seconds. In each period of this length, a visitor or nobody is there, by chance."""
 
 Color = tuple[int, int, int]
 

@@ -26,8 +26,8 @@ class DialectOptions(
     silent_after: float | None = None
     """In seconds.
 
-    A module that sends no message for this time counts as absent. If None, only the availability topic shows whether the module
-    is absent.
+    A module that sends no message for this time counts as absent. If None, a module that has reported before never counts as
+    absent because of silence, only because of its availability topic or a lost connection.
     """
 
     @property

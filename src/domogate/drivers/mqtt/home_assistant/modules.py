@@ -1,4 +1,7 @@
-"""Makes modules from the announcements of devices: one for each part that can be driven, and one meter for each device."""
+"""Makes modules from the announcements of devices: one for each part that can be driven.
+
+Sensors of power and energy are added to the only plug of their device, or become meters.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
