@@ -19,7 +19,8 @@ async def make_backup(store: Store, folder: Path) -> management.Backup:
 
     Only the owner of the file can read it. Raises ValueError if the database is PostgreSQL.
     """
-    # The task continues if the caller is cancelled. If the task ended, the thread would leave the file behind.
+    # The task continues if the caller is cancelled. If the task were cancelled too, the
+    # thread that makes the backup would leave the file behind.
     return await asyncio.shield(asyncio.create_task(_make(store, folder / _NAME), name="backup for a download"))
 
 

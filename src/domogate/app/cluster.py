@@ -146,7 +146,7 @@ class Cluster:
         self._nats.on_link(self.membership.wake)
         if self._rates is not None:
             await self._nats.on_usage(self._rates.receive)
-        # From the next step on, other gateways count on answers.
+        # After the next step, other gateways wait for answers of this gateway.
         await self._nats.flush()
         await self.membership.start()
 

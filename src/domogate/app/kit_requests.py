@@ -44,7 +44,10 @@ _SURFACES = {surface.prefix.split("/")[1].encode(): (surface, routes_of(surface)
 
 @cache
 def list_operations() -> Mapping[str, KnownOperation]:
-    """Return all operations by the name that the clients use. Operations of the contract are also listed by their id."""
+    """Return all operations by the name that clients of the test API use.
+
+    Operations of the contract are also listed by their id.
+    """
     of_families = [
         KnownOperation(f"{family.slug}.{one.name}", errors_of_family(one), one.id)
         for family in FAMILIES
@@ -59,7 +62,10 @@ def list_operations() -> Mapping[str, KnownOperation]:
 
 
 def list_statuses(operation: str | None) -> Set[int]:
-    """Return the statuses with which a request of this operation may be refused. None: the request belongs to no operation."""
+    """Return the statuses with which a request of this operation may be refused.
+
+    `operation` is None if the request belongs to no operation.
+    """
     return _WITHOUT_OPERATION if operation is None else list_operations()[operation].statuses
 
 

@@ -1,4 +1,4 @@
-"""The regular work of a gateway: ending faults, pruning, samples for operators, backups."""
+"""The regular work of a gateway: ending faults, pruning, samples for the overview of operators, backups."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol

@@ -38,7 +38,7 @@ _EMAIL = re.compile(r"\S{1,64}@\S{1,255}")
 _ADDRESS = re.compile(
     r"\b(?:\d{1,3}\.){3}\d{1,3}\b|(?<![\w:])(?:[0-9a-fA-F]{0,4}:){2,7}(?:[0-9a-fA-F]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?![\w:])"
 )
-"""IP addresses. The second part also matches some other texts with colons, such as times with seconds."""
+"""IP addresses. The part for IPv6 also matches some other texts with colons, such as times with seconds."""
 
 
 async def collect(settings: Settings, findings: list[Finding], log: Path | None) -> dict[str, str]:

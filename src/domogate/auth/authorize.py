@@ -38,9 +38,9 @@ from domogate.services.people import LoggedIn
 DECISION = "decision"
 ALLOW, DENY = "allow", "deny"
 _REQUEST = "asking"
-"""The field of the consent form that holds the whole request, encoded as a query.
+"""The field of the consent form that holds the whole request.
 
-A browser would change line breaks in plain text.
+The request is encoded as a query, because a browser would change line breaks in plain text.
 """
 _FOR_THE_PAGE = ("redirect_uri", "ui_locales")
 _SINCE = "login_since"
@@ -74,7 +74,7 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
         return await self._answer(request, pairs, None)
 
     async def post(self, request: Request) -> Response:
-        """Serves the consent form, and requests that were sent as a form (OpenID Connect Core §3.1.2.1).
+        """Handles the posted consent form, and requests that were sent as a form (OpenID Connect Core §3.1.2.1).
 
         If the form comes from another site, the browser sends it without our cookie (SameSite=Lax). So the answer is a redirect
         to a URL that has the same request in its query. The browser follows the redirect with the cookie.

@@ -1,4 +1,4 @@
-"""The calls that `domogate demo` prints: at least one for every family. Each call is for a module of the estate."""
+"""The calls that `domogate demo` prints: at least one for every family. A call about a module names a module of the estate."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -39,7 +39,10 @@ def tell_assumed_address(tools: Tools) -> None:
 def tell_link(
     link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None, *, advice: str | None = None
 ) -> None:
-    """Print only the link on standard output. The store keeps only the hash of the link, so the link cannot be shown again."""
+    """Print the link on standard output; with `as_json`, print JSON. All other text goes to standard error.
+
+    The store keeps only the hash of the link, so the link cannot be shown again.
+    """
     if as_json:
         print_json({**(more or {}), "link": link.url, "mailed": link.mailed, "expires_at": iso(link.expires_at)})
     elif link.url is None:

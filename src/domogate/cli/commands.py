@@ -46,7 +46,7 @@ PANELS = {
     },
     "Other": {
         "conformance": "Check any implementation of the nine families against the contract.",
-        "record": "Forward requests to a gateway of the families, and keep its redacted answers until Ctrl-C.",
+        "record": "Forward requests to a gateway that serves the families, and keep its redacted answers until Ctrl-C.",
         "replay": "Serve the answers of a recording until Ctrl-C.",
         "openapi": "Print one OpenAPI 3.1 document, or write all documents.",
         "version": "Print the version.",

@@ -26,7 +26,7 @@ def record(
     cacert: Annotated[Path | None, option("FILE", "Certificates to trust, in PEM format.")] = None,
     force: Force = False,
 ) -> None:
-    """Forward requests to a gateway of the families, and keep its redacted answers until Ctrl-C.
+    """Forward requests to a gateway that serves the families, and keep its redacted answers until Ctrl-C.
 
     Tokens, keys, names, e-mail addresses, postal addresses and pictures are not kept.
 

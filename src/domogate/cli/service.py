@@ -24,7 +24,7 @@ _NEXT = """Next, as root:
   systemd-tmpfiles --create
   systemctl daemon-reload
   systemctl enable --now domogate.socket domogate.service
-Commands use the user, the settings and the credentials of the service. For the first operator:
+Run `domogate` commands with the user, the settings and the credentials of the service. For the first operator:
   systemd-run --quiet --pty --wait --collect -p User=domogate{credentials} {program} init {settings}"""
 
 _AFTER = """Next, as root:

@@ -134,8 +134,8 @@ async def set_standing(
     note(f"The standing of {user.email} is now: {Standing[standing.name]}.")
     if Standing[standing.name].terms_are_due and settings.terms_file is None and settings.terms_url is None:
         note(
-            "The settings of this command name no terms of use. People can accept terms only at a gateway that has their text: "
-            "set terms_file or terms_url there."
+            "The settings of this command name no terms of use. People can accept terms only at a gateway that has the text of "
+            "the terms: set terms_file or terms_url there."
         )
 
 

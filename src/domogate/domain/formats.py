@@ -43,7 +43,7 @@ def is_name(text: str) -> bool:
 
 
 def is_redirect_uri(uri: str) -> bool:
-    """Whether the URI is absolute and has no fragment (RFC 6749 §3.1.2)."""
+    """Whether the URI is absolute, has no fragment (RFC 6749 §3.1.2), and can lead back to an application."""
     if len(uri) > _URI_LENGTH or "#" in uri or not _URI(uri):
         return False
     try:

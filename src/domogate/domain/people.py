@@ -105,12 +105,12 @@ MANAGE_SCOPE = "gateway.manage"
 HOME_SCOPE = "home.use"
 """With this scope an application can use the homes of a person as the person does (/home/v1).
 
-For doors, the application also needs another scope.
+For doors, the application also needs the scope `audiovideoterminal.read`.
 """
 
 
 DEVELOPER_SCOPE = "developer.use"
-"""With this scope an application can register applications and keys for a developer (/developer/v1)."""
+"""With this scope an application can use the developer API for a person (/developer/v1)."""
 
 
 class IdentityScope(StrEnum):

@@ -10,7 +10,7 @@ class AbsenceReason(StrEnum):
     """The reason why a module is offline. A driver reports only reasons that it has observed."""
 
     NEVER_SEEN = "never seen"
-    """The module has not sent anything since the driver started."""
+    """The driver has not got anything from the module yet."""
     SILENT = "silent"
     """The module has not reported for too long."""
     ANNOUNCED = "said so"

@@ -1,4 +1,4 @@
-"""Emergency lighting: failures, and when a controller is in alert (Spec 2.15)."""
+"""Emergency lighting: failures, tests and spare parts (Spec 2.15)."""
 
 from enum import StrEnum
 

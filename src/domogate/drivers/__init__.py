@@ -12,7 +12,7 @@ from domogate.ports import Clock, Driver
 _LIST: tuple[DriverDeclaration[Any], ...] = (simulator.DRIVER, mqtt.DRIVER, openwebnet.DRIVER)
 
 DRIVERS: dict[str, DriverDeclaration[Any]] = {driver.name: driver for driver in _LIST}
-# The domain has the same list, because it must know which drivers simulate without importing the drivers.
+# The domain has its own list of the simulated drivers, because it must not import the drivers.
 assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULATED_DRIVERS
 
 

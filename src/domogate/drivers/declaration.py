@@ -84,7 +84,7 @@ S = TypeVar("S", bound=DriverSettings)
 
 
 class Connections(msgspec.Struct, Generic[S], frozen=True):
-    """The use of connections, such as brokers, by a driver. The settings of the driver name these connections.
+    """How a driver uses connections, such as brokers. The settings of the driver list these connections.
 
     Each module names one of these connections in an option.
     """

@@ -117,7 +117,7 @@ class TestTroubleWithTheGateway:
         ("names", "options", "words"),
         [
             (["home"], {"gateway": "elsewhere"}, "no gateway is called 'elsewhere'"),
-            (["one", "two"], {}, "'gateway' is missing: one of those in the settings \\(one, two\\)"),
+            (["one", "two"], {}, "'gateway' is missing: name a gateway of the settings \\(one, two\\)"),
             ([], {}, "there is none"),
         ],
     )

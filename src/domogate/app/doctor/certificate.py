@@ -38,7 +38,7 @@ def check_certificate(settings: Settings, path: Path) -> Iterator[Finding]:
         )
         return
     now, end = datetime.now(UTC), certificate.not_valid_after_utc
-    renew = f"Renew it, write the new files to {path} and {settings.tls_key}."
+    renew = f"Renew it, and write the new files to {path} and {settings.tls_key}."
     if now >= end:
         yield problem("certificate", f"{path} ended on {end:%Y-%m-%d}. No client accepts it.", renew)
     elif now < certificate.not_valid_before_utc:

@@ -22,7 +22,9 @@ SECONDS = 10.0
 SLOW = 0.02
 """In seconds. A database is slow if its answer takes longer: a command waits for the database several times."""
 CLOCK_APART = 2.0
-"""In seconds. Gateways use the clock of the database, but logs and certificates use the clock of the machine."""
+"""In seconds. If the clock of the database and the clock of this machine differ by more, there is a warning: gateways use the
+clock of the database, but logs and certificates use the clock of the machine.
+"""
 
 SECRETS_READABLE = "the secrets in the database can be decrypted."
 
@@ -30,7 +32,7 @@ SECRETS_READABLE = "the secrets in the database can be decrypted."
 class DatabaseChecks:
     """Checks the database. After the checks, `brokers` has the brokers that are stored in the database.
 
-    `gateways` has the ids of the gateways that run on it. It is None if they are not known.
+    `gateways` has the ids of the gateways that run on this database, or is None if these ids are not known.
     """
 
     def __init__(self, settings: Settings, *, gateway_at: str | None) -> None:

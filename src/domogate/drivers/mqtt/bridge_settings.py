@@ -21,7 +21,7 @@ class MqttBridge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     broker: str = "main"
     """The name of a broker in the setting `mqtt_brokers`."""
     base: str = "domogate"
-    """The first part of all topics."""
+    """The first part of all topics, except the topics of announcements."""
     commands: bool = False
     """Whether messages can command modules."""
     doors: bool = False

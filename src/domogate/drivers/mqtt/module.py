@@ -30,7 +30,9 @@ _Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
 def _reported(attached: AttachedModule) -> _Reported:
-    """Return the state that the gateway has stored, if a driver has reported this state. Otherwise return an empty state."""
+    """Return what was reported before: the state that the gateway has stored, if a driver reported it. Otherwise the state is
+    None.
+    """
     return (attached.last.state, attached.last.reachable, None) if attached.reported_at else (None, True, None)
 
 

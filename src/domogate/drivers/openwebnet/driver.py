@@ -107,7 +107,7 @@ class OpenWebNet:
         problems = list(find_option_problems(attached.module.kind, options))
         if "gateway" not in options and len(self._buses) != 1:
             known = ", ".join(self._buses) or "there is none"
-            problems.append(((), f"'gateway' is missing: one of those in the settings ({known})"))
+            problems.append(((), f"'gateway' is missing: name a gateway of the settings ({known})"))
         elif "gateway" in options and options["gateway"] not in self._buses:
             problems.append((("gateway",), f"no gateway is called {options['gateway']!r} in the settings"))
         return problems

@@ -64,7 +64,7 @@ def decode_what(what: int) -> _Decoded | None:
     if len(digits) == 4 and rest // 100 == 2:
         return (function, ThermostatMode.AUTOMATIC, None)  # A scenario of the day: the contract has no number for it.
     if len(digits) == 5 and rest // 1000 == 3:
-        return (function, ThermostatMode.PROTECTION, None)  # absent for some days
+        return (function, ThermostatMode.PROTECTION, None)  # the residents are away for some days
     return None
 
 

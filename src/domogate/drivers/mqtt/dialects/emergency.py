@@ -97,7 +97,8 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ended: str
     """The path of the time at which the test ended.
 
-    This time identifies the test. It is in ISO 8601, or in seconds or milliseconds since the epoch.
+    It is in ISO 8601, or in seconds or milliseconds since the epoch. Without `began`, the start of the test is this time minus
+    the value of `lit`.
     """
     began: str = ""
     lit: str = ""
@@ -111,7 +112,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             for at, words in Source(topic=self.topic, path=path).find_problems():
                 yield at if at == ("topic",) else (name,), words
         if not self.result or not self.ended:
-            yield ("result" if not self.result else "ended",), "a path is expected, because a result without its time repeats"
+            yield ("result" if not self.result else "ended",), "a path is expected: a test needs its result and its time"
         if not self.began and not self.lit:
             yield ("lit",), "give lit or began: the length of the test is part of its record"
         if not 0 < self.lit_scale <= 86_400:

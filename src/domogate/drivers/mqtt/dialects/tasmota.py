@@ -57,7 +57,7 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
         if not 1 <= self.shutter <= 16:
             yield ("shutter",), "shutters are numbered 1 to 16"
         if kind is DeviceKind.MULTISOCKET and not 2 <= self.sockets <= MOST_RELAYS:
-            yield ("sockets",), f"the number of its relays, 2 to {MOST_RELAYS}"
+            yield ("sockets",), f"the number of its relays is expected, 2 to {MOST_RELAYS}"
         if self.states[0] == self.states[1]:
             yield ("states",), "off and on must differ"
 

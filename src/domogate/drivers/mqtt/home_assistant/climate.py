@@ -64,6 +64,6 @@ def _modes(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
         sent["manual"] = "heat" if "heat" in modes else "cool"
     state = {name: heard}
     if cools and "heat" not in modes:
-        # It has this function in all modes, also while it is off.
+        # A thermostat that only cools has this function in all modes, also while it is off.
         state["function"] = {**{key: heard[key] for key in ("topic", "path") if key in heard}, "other": "cooling"}
     return state, known(**{name: read_target(said, "mode_command_topic", "mode_command_template", words=sent) if sent else {}})
