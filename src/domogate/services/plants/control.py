@@ -38,8 +38,9 @@ _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 _LAST_LOOKUP = 0.15
 """In seconds after the deadline. No lookup starts later, so the caller gets an answer at most 0.25 s after the deadline."""
 
-# When plugs fail in different ways, the answer has the worst fault. The worst case is a command that may have been executed.
-_WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, CommandNotSupported, DeviceOffline)
+# When plugs fail in different ways, the answer has the worst fault (Decision 0024).
+# After the first two faults, the command may have been executed.
+_WORST_FIRST: tuple[type[Fault], ...] = (Internal, DeviceTimeout, DeviceRefused, CommandNotSupported, DeviceOffline)
 
 
 class Control:
