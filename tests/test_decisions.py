@@ -61,6 +61,7 @@ EXTRA_STATUSES = {
     "500": "E5 to E8, E10, E11, E16 to E20",
     "501-transfer-coding": "all",
     "503-connections": "all",
+    "503-origin": "all",
     "502": "E20",
     "503": "all",
     "504": "E20",

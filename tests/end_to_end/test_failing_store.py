@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from support.gateway import running, start
-from support.spec_operations import E1
+from support.http import expect_refusal
+from support.spec_operations import E1, E3, E8
 
 pytestmark = pytest.mark.slow
 
@@ -31,3 +32,19 @@ class TestTheLogOfAFailingStore:
         assert "order not written (repeated)" in said
         assert said.count("Traceback") <= 6
         assert len(said) < 60_000, f"{len(said)} characters for {ORDERS} failed orders"
+
+
+class TestAFailureBeforeTheFamily:
+    def test_it_has_the_shape_of_the_family(self, tmp_path: Path) -> None:
+        """The gateway cannot read the origins of clients, so no family gets these requests."""
+        with running(start("demo", tmp_path)) as demo:
+            cases = [(operation, *demo.case(operation)) for operation in (E1, E3, E8)]
+            for operation, who, target in cases:
+                assert demo.send(operation, target, who=who).status_code == 200
+            with closing(sqlite3.connect(demo.data / "domogate.sqlite3", timeout=60)) as connection:
+                connection.execute("ALTER TABLE clients RENAME TO clients_elsewhere")
+            origin = {"Origin": "https://app.example"}
+            for operation, who, target in cases:
+                expect_refusal(operation, demo.send(operation, target, who=who, headers=origin), 500)
+            assert demo.api.http.get("/home/v1/me", headers=origin).headers["content-type"] == "application/problem+json"
+            assert demo.api.http.get("/auth/jwks", headers=origin).json()["error"] == "server_error"

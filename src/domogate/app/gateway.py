@@ -9,6 +9,7 @@ from domogate import __version__
 from domogate.app.bridges import build_bridges
 from domogate.app.documents import SURFACES
 from domogate.app.driver_catalogue import DriverCatalogue
+from domogate.app.failures import build_failure_answers
 from domogate.app.gateway_metrics import build_monitor, name_api, register_metrics
 from domogate.app.identity_surface import build_identity
 from domogate.app.maintenance import Maintenance
@@ -318,6 +319,7 @@ class Gateway:
             traces.wrap(self.placement.wrap(every if self._kit is None else self._kit.wrap(self, every))),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: self.is_ready,
+            failure_answers=build_failure_answers(own),
             find_warnings=self.maintenance.find_warnings,
             gateway_id=self.store.gateway_id,
             metrics=self.metrics,

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Set
 from functools import cache
 from typing import Any
 
-import msgspec
-
 from domogate.app.documents import SURFACES
 from domogate.common.http_messages import Answer
 from domogate.common.secrets import SentSecret
@@ -115,10 +113,7 @@ def refuse(scope: Mapping[str, Any], status: int) -> Answer:
     root, fault = _root_of(scope["raw_path"]), _FAULTS[status]
     if root not in _ROUTES:
         return problem_of(fault).to_answer()
-    answer = build_refusal(_ROUTES[root][0], status, fault)
-    if status == 503:
-        answer = msgspec.structs.replace(answer, headers=[*answer.headers, (b"retry-after", b"%d" % _RETRY_AFTER)])
-    return answer
+    return build_refusal(_ROUTES[root][0], status, fault)
 
 
 def _root_of(path: bytes) -> bytes:

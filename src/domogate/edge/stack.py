@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from domogate.common.browsers import asks_for_html
-from domogate.common.http_messages import Header, Request
+from domogate.common.http_messages import Answer, Header, Request, make_answer, send_answer
 from domogate.common.log import get_logger
+from domogate.domain.faults import Internal
 from domogate.edge.direct import Handler, Reply, print_headers
 from domogate.edge.metrics import Metrics
 from domogate.edge.protocol import STREAM
@@ -25,6 +26,8 @@ Scope = Any
 Receive = Any
 Send = Any
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+FailureAnswer = Callable[[Internal], Answer]
+"""Returns the answer to a failure: 503 if the failure is temporary, otherwise 500."""
 
 OPERATION = "domogate.operation"
 """Scope key in which an inner app stores the name of its operation ('E8') for the metrics."""
@@ -57,13 +60,8 @@ _PREFLIGHT: tuple[Header, ...] = (
 )
 _JSON: Header = (b"content-type", b"application/json")
 _NO_STORE: Header = (b"cache-control", b"no-store")
-_BROKEN = b'{"statusCode":500,"message":"The gateway failed on this request. The log has the reason under its X-Request-Id."}'
-_FAILED = (500, (_JSON, _NO_STORE), _BROKEN)
-_UNAVAILABLE = (
-    503,
-    (_JSON, _NO_STORE, (b"retry-after", b"1")),
-    b'{"statusCode":503,"message":"The gateway cannot reach its database. Send the request again later."}',
-)
+_FAILED = "the gateway failed on this request; its log has the reason under the X-Request-Id of this answer"
+_NO_DATABASE = "the gateway cannot reach its database; send the request again later"
 
 log = get_logger("domogate.edge")
 access = get_logger("domogate.access")
@@ -82,6 +80,7 @@ class Edge:
         access_log: bool,
         surfaces: frozenset[str] = frozenset(),
         handlers: Mapping[tuple[str, bytes], Handler] = MappingProxyType({}),
+        failure_answers: Mapping[bytes, FailureAnswer] = MappingProxyType({}),
         find_warnings: Callable[[], Iterable[str]] = tuple,
         gateway_id: str = "",
         slow: SlowRequests | None = None,
@@ -90,7 +89,9 @@ class Edge:
 
         In the metrics, a request that reached no operation has the name of its first path segment if this segment is in
         `surfaces`. Otherwise its name is "other". `handlers` answer direct requests, by method and first path segment, or
-        by method and whole path. `find_warnings` returns short codes for /readyz, which everybody can read.
+        by method and whole path. `failure_answers`, by first path segment, give a failure the error shape of its surface; all
+        other paths have shape B (Decision 0013). `find_warnings` returns short codes for /readyz, which everybody can
+        read.
         /readyz has `gateway_id` in a header, so that `domogate doctor` knows which gateway answers.
         """
         self._app = app
@@ -100,6 +101,7 @@ class Edge:
         self._access_log = access_log
         self._surfaces = surfaces
         self._handlers = dict(handlers)
+        self._failure_answers = dict(failure_answers)
         self._find_warnings = find_warnings
         self._identity = (_JSON, _NO_STORE, *([(GATEWAY_ID, gateway_id.encode())] if gateway_id else []))
         self._slow = slow
@@ -143,8 +145,7 @@ class Edge:
             if status:
                 raise  # A part of the answer was already sent: the server logs the error and closes the connection.
             log.exception("request failed", method=scope["method"], path=_printable_path(scope.get("raw_path") or b""))
-            failed, headers, body = _UNAVAILABLE if isinstance(error, StoreUnavailable) else _FAILED
-            await _answer(tagged_send, failed, headers, b"" if scope["method"] == "HEAD" else body)
+            await self._send_failure(scope, tagged_send, error)
         finally:
             client = scope.get("client")
             asked = scope["method"], scope.get("raw_path") or b"", client[0] if client else None
@@ -152,7 +153,7 @@ class Edge:
             self._end(started, operation, status, asked, is_stream=scope.get(STREAM, False))
         if not status:
             # The server drops this answer if the client has disconnected.
-            await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)
+            await self._send_failure(scope, tagged_send)
 
     # --- direct requests ----------------------------------------------------------------------------------------------
 
@@ -183,12 +184,23 @@ class Edge:
             status, body = answer.status, answer.body
         except Exception as error:
             log.exception("request failed", method=request.method, path=_printable_path(request.raw_path))
-            status, headers, body = _UNAVAILABLE if isinstance(error, StoreUnavailable) else _FAILED
-            printed = print_headers((*headers, (b"content-length", b"%d" % len(body))))
+            failed = self._build_failure(request.raw_path, error)
+            status, printed, body = failed.status, print_headers(failed.headers), failed.body
         finally:
             operation = request.operation or self._surface_of(request.raw_path.decode("ascii", "replace"))
             self._end(started, operation, status, (request.method, request.raw_path, request.address))
         return status, printed + added, body
+
+    # --- failures -----------------------------------------------------------------------------------------------------
+
+    async def _send_failure(self, scope: Scope, send: Send, error: Exception | None = None) -> None:
+        failed = self._build_failure(scope.get("raw_path") or b"", error)
+        await send_answer(_bodiless(send) if scope["method"] == "HEAD" else send, failed)
+
+    def _build_failure(self, raw_path: bytes, error: Exception | None) -> Answer:
+        is_temporary = isinstance(error, StoreUnavailable)
+        fault = Internal(_NO_DATABASE if is_temporary else _FAILED, is_temporary=is_temporary)
+        return self._failure_answers.get(_first_segment(raw_path), _build_shape_b)(fault)
 
     # --- health -------------------------------------------------------------------------------------------------------
 
@@ -278,8 +290,7 @@ class Surfaces:
         self._not_found_page = not_found_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        first = scope["raw_path"].split(b"/", 2)[1:2]
-        app = self._surfaces.get(first[0] if first else b"")
+        app = self._surfaces.get(_first_segment(scope["raw_path"]))
         if app is None:
             app = self._not_found_page if asks_for_html(scope) else nothing_here
         await app(scope, receive, send)
@@ -287,6 +298,17 @@ class Surfaces:
 
 async def nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
     await _answer(send, 404, (_JSON,), b'{"statusCode":404,"message":"nothing has this URL; /openapi lists all operations"}')
+
+
+def _first_segment(raw_path: bytes) -> bytes:
+    first = raw_path.split(b"/", 2)[1:2]
+    return first[0] if first else b""
+
+
+def _build_shape_b(fault: Internal) -> Answer:
+    status, wait = (503, {"retry-after": "1"}) if fault.is_temporary else (500, {})
+    body = msgspec.json.encode({"statusCode": status, "message": fault.message})
+    return make_answer(status, body, {"cache-control": "no-store", **wait}, "application/json")
 
 
 def _printable_path(raw_path: bytes) -> str:

@@ -223,6 +223,8 @@ def build_refusal(family: Family, status: int, fault: Fault) -> Answer:
         headers.append((b"allow", fault.allow.encode()))
     if isinstance(fault, TooManyRequests):
         headers += [(b"retry-after", b"%d" % fault.retry_after), *fault.headers]
+    if status == 503:
+        headers.append((b"retry-after", b"1"))
     return Answer(status, body, headers)
 
 
