@@ -304,6 +304,16 @@ class TestAReadOnlyFileSystem:
         names = {user["name"] for user in restored.read("user", "list")}
         assert names == ({"In the log"} if log == "with a log" else {user["name"] for user in users})
 
+    def test_a_backup_without_encrypted_secrets_says_so(self, used: CommandLine, tmp_path: Path) -> None:
+        with closing(sqlite3.connect(database_of(used))) as connection:
+            connection.execute("DELETE FROM secret_key")  # as in a database of a version that did not encrypt secrets
+            connection.commit()
+        with read_only_copy(used.data, tmp_path / "read-only") as data:
+            done = CommandLine(data).run("backup", str(tmp_path / "backup.db"))
+        assert done.exit_code == 0, done.stderr
+        assert "The secrets in the backup are not encrypted" in done.stderr
+        assert "None" not in done.stderr
+
 
 @pytest.mark.slow
 class TestDamageWhileServing:

@@ -45,7 +45,10 @@ async def back_up(
     except ValueError as error:
         raise Mistake(str(error)) from None
     note(f"Wrote {file}. Keep it safe: it contains personal data and password hashes.")
-    note(f"A restore needs the secret key {key_id}, which is not in the backup: keep a copy of the key in another place.")
+    if key_id is None:  # A database of an old version. The first command that can write to it encrypts its secrets.
+        note("The secrets in the backup are not encrypted: a restore needs no secret key, and whoever reads the file has them.")
+    else:
+        note(f"A restore needs the secret key {key_id}, which is not in the backup: keep a copy of the key in another place.")
 
 
 @command(commands, "restore")
