@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import httpx
@@ -16,6 +17,7 @@ from domogate.console.files import accepted_codings, load_build
 from domogate.console.shell import NO_DEMO, Demo, DemoUser, Identity, Logo, read_logo
 from domogate.console.surface import PagesApp
 from domogate.edge.stack import nothing_here
+from domogate.ports import StoreTimeout
 from domogate.settings import Settings
 from support.log_lines import capture_logs
 
@@ -46,14 +48,17 @@ def client_of(app: PagesApp) -> httpx.AsyncClient:
 
 
 class Operators:
-    """Counts how often the store is asked. `has` becomes the answer."""
+    """Counts how often the store is asked. `has` becomes the answer, if the store answers in time."""
 
     def __init__(self, has: bool = False) -> None:
         self.has = has
+        self.is_in_time = True
         self.asked = 0
 
     async def has_active_operator(self) -> bool:
         self.asked += 1
+        if not self.is_in_time:
+            raise StoreTimeout
         return self.has
 
 
@@ -170,6 +175,17 @@ class TestANewGateway:
         first = FirstStart(store)
         assert not any([await first.is_new() for _ in range(3)])
         assert store.asked == 1
+
+    async def test_a_gateway_whose_store_does_not_answer_is_not_called_new(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        now = 0.0
+        monkeypatch.setattr(pages, "time", SimpleNamespace(monotonic=lambda: now))
+        store = Operators()
+        first = FirstStart(store)
+        for is_in_time in (False, True, False):
+            store.is_in_time = is_in_time
+            assert [await first.is_new() for _ in range(3)] == [is_in_time] * 3
+            now += 1.0
+        assert store.asked == 3
 
 
 class TestWithoutABuild:

@@ -28,20 +28,23 @@ class FirstStart:
     def __init__(self, store: OperatorStore) -> None:
         self._store = store
         self._has_operator = False
+        self._is_new = False
         self._checked_at = -_CHECK_SECONDS
 
     async def is_new(self) -> bool:
         """Return whether the gateway has no active operator yet.
 
-        The store is asked at most once a second. After an operator was found, the store is not asked any more.
+        The store is asked at most once a second. After an operator was found, the store is not asked any more. If the
+        store does not answer in time, the result is False until it is asked again.
         """
         if not self._has_operator and time.monotonic() - self._checked_at >= _CHECK_SECONDS:
             self._checked_at = time.monotonic()
             try:
                 self._has_operator = await self._store.has_active_operator()
+                self._is_new = not self._has_operator
             except StoreTimeout:
-                return False
-        return not self._has_operator
+                self._is_new = False
+        return self._is_new
 
 
 def _name(settings: Settings) -> str:
