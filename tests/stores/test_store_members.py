@@ -47,6 +47,15 @@ class TestAllow:
         with pytest.raises(ValueError, match="there is no user"):
             await filled_store.allow_user(HOUSE.id, an_id(404))
 
+    async def test_a_change_after_they_joined_is_always_known(self, filled_store: SqlStore) -> None:
+        """The home API finds the time of joining by it."""
+        await filled_store.save_user(DORA)
+        await filled_store.allow_user(HOUSE.id, DORA.id)
+        await filled_store.prune_changes(NOW * 2)
+        stored = await filled_store.find_plant(HOUSE.id)
+        assert stored is not None
+        assert len(await filled_store.list_changes(stored.joined[DORA.id], 1)) == 1
+
 
 WEEKEND = Limits(ambients=(KITCHEN.id,), valid_from=NOW, valid_until=NOW + 3600)
 

@@ -8,9 +8,11 @@ async def find_joined_at(store: FeedStore, access: Access) -> float:
     """Return the later of two times: the time of joining the home, and the beginning of the guest's period.
 
     The store keeps the cursor of the newest change at the time of joining, not the time. So this function uses the time of the
-    first change after this cursor that the store still has. This time is never before the time of joining.
+    first change after this cursor that the store still has. This time is never before the time of joining. There is always such
+    a change: joining is a change itself, and the store never removes the newest change.
     """
     if access.joined == 0:
         return access.begun
     first = await store.list_changes(access.joined, 1)
+    # In a cluster, this gateway may not have read the change yet.
     return max(access.begun, first[0].at) if first else float("inf")
