@@ -10,8 +10,8 @@ GENESIS = "0" * 64
 class AuditEntry(msgspec.Struct, frozen=True):
     """One entry of the audit log.
 
-    `who` is a pseudonym, a client, a subscription, the command line, the gateway or `nobody`. It is never the name or the
-    e-mail address of a person.
+    `who` is a pseudonym, a client, the command line, the gateway or `nobody`. It is never the name or the e-mail address of a
+    person.
     """
 
     at: float

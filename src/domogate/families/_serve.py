@@ -229,7 +229,7 @@ def build_refusal(family: Family, status: int, fault: Fault) -> Answer:
 
 
 def _check_accept(accept: bytes | None) -> None:
-    """Raise NotAcceptable (406) if the client does not accept JSON (Spec 7, E1 to E4)."""
+    """Raise NotAcceptable (406) if the client does not accept JSON (Spec 7, E1 to E4; also X5)."""
     if not accept or accept in (b"application/json", b"*/*"):
         return
     admitted: dict[bytes, bool] = {}

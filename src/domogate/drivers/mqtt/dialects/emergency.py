@@ -95,12 +95,12 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     map: dict[str, str]
     """The meaning of each result: `passed`, or the failure that the test found. Other results are ignored."""
     ended: str
-    """The path of the time at which the test ended.
-
-    It is in ISO 8601, or in seconds or milliseconds since the epoch. Without `began`, the start of the test is this time minus
-    the value of `lit`.
-    """
+    """The path of the time at which the test ended, in ISO 8601, or in seconds or milliseconds since the epoch."""
     began: str = ""
+    """The path of the time at which the test began, in the same form. Without it, this time is computed from `ended` and `lit`.
+
+    This time identifies the test: the logbook does not repeat a test that began at the same time as the test before.
+    """
     lit: str = ""
     """The path of the time for which the lamp was lit."""
     lit_scale: float = 1.0
