@@ -9,5 +9,8 @@ class FigureStore(Protocol):
     """Counts stored data, for the overview of operators."""
 
     async def count_figures(self, since: float) -> StoreFigures:
-        """Return the present counts. An ended order is counted only if it ended after the time `since`."""
+        """Return the present counts.
+
+        An ended order is counted only if it ended after the time `since`, and within ten minutes after it was queued.
+        """
         ...
