@@ -65,8 +65,8 @@ class PersonChange(InputModel, frozen=True):
 class InvitationResultOut(OutputModel, frozen=True):
     """The result of an invitation. An active user is a member at once. Another person becomes a member by setting a password.
 
-    `mailed` is true if the gateway sent a mail to the person; a person who is not active gets the link to set the password in
-    it. If `mailed` is false, only an operator can give the person such a link.
+    `mailed` is true if the gateway mailed the link to set the password. If `mailed` is false, an operator can give the person a
+    link, or the owner can make an invitation link.
     """
 
     outcome: InvitedAs
