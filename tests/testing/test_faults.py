@@ -152,6 +152,12 @@ class TestDevices:
         gateway.clear_faults()
         assert switch_lamp(gateway, "off").status == 200
 
+    @pytest.mark.parametrize("kind", ["offline", "silent", "refusing"])
+    def test_the_requests_of_a_device_fault_are_not_counted(self, gateway: Gateway, kind: str) -> None:
+        gateway.fault(kind, module=LAMP)
+        gateway.fault(500, operation="E8")
+        assert [fault["applied"] for fault in gateway.faults()] == [None, 0]
+
 
 class TestWhoGetsAFault:
     def test_only_the_named_module_and_operation(self, gateway: Gateway) -> None:

@@ -70,6 +70,7 @@ class FaultRule(msgspec.Struct):
     left: int | None = None
     """The number of requests that still get the fault. None means no limit."""
     applied: int = 0
+    """The number of requests that got the fault. It stays 0 for faults of devices: `Gate` does not apply them."""
 
     def matches(self, facts: RequestFacts) -> bool:
         pairs = zip(msgspec.structs.astuple(self.wanted), msgspec.structs.astuple(facts), strict=True)

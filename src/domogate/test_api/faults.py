@@ -52,7 +52,7 @@ class NewKitFault(InputModel, frozen=True):
 class KitFaultOut(OutputModel, frozen=True):
     """A fault. `left` is the number of requests that still get the fault; null means no limit.
 
-    `applied` is the number of requests that got it.
+    `applied` is the number of requests that got it. It is null for a fault of devices, whose requests are not counted.
     """
 
     id: str
@@ -64,11 +64,11 @@ class KitFaultOut(OutputModel, frozen=True):
     key: str | None
     ms: int
     left: int | None
-    applied: int
+    applied: int | None
 
 
 def _to_output(rule: FaultRule) -> KitFaultOut:
-    return KitFaultOut.of(rule, rule.wanted, fault=rule.kind)
+    return KitFaultOut.of(rule, rule.wanted, fault=rule.kind, applied=None if rule.kind in OF_DEVICES else rule.applied)
 
 
 @OPERATIONS.add("GET", "/faults", "The faults, in the order in which they were added")

@@ -194,7 +194,7 @@ class Gateway:
         return Fault(self, self.control("POST", "/faults", body))
 
     def faults(self) -> Sequence[Mapping[str, Any]]:
-        """Return the faults, with the number of requests that got them."""
+        """Return the faults, with the number of requests that got them (None for faults of devices)."""
         return _items(self.control("GET", "/faults"))
 
     def clear_faults(self) -> None:
