@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from domogate.test_api.fault_rules import MOST_RULES
 from domogate.testing import Gateway, Refused
 from support.http import PATIENCE
 from support.kit_house import ANNA, BRUNO, HOME, LAMP, SLOW_KEY, SPOT, light_path, read_lamp, switch_lamp
@@ -157,6 +158,13 @@ class TestDevices:
         gateway.fault(kind, module=LAMP)
         gateway.fault(500, operation="E8")
         assert [fault["applied"] for fault in gateway.faults()] == [None, 0]
+
+    def test_at_the_limit_nothing_is_injected(self, gateway: Gateway) -> None:
+        for _ in range(MOST_RULES):
+            gateway.fault("cut")
+        with pytest.raises(Refused, match="409"):
+            gateway.fault("offline", module=LAMP)
+        assert read_lamp(gateway).status == 200
 
 
 class TestWhoGetsAFault:

@@ -80,11 +80,14 @@ async def list_faults(services: KitServices, _call: TestCall) -> Listing[KitFaul
 async def add_fault(services: KitServices, call: TestCall, body: NewKitFault) -> KitFaultOut:
     rule = await _read_rule(services, body)
     if rule.kind in OF_DEVICES:
-        plant_id = _check_device_fault(body, rule)
-        await services.fault_injector.inject(
-            plant_id, rule.wanted.module_id, OF_DEVICES[rule.kind], who=call.caller.user_id, address=call.address
-        )
+        _check_device_fault(body, rule)
     services.rules.add(rule)
+    if rule.kind in OF_DEVICES:
+        try:
+            await _inject(services, call, rule)
+        except Exception:
+            services.rules.remove(rule.id)
+            raise
     if rule.kind is FaultKind.CUT:
         services.gate.cut_streams(rule)
     return _to_output(rule)
@@ -110,13 +113,19 @@ async def _read_rule(services: KitServices, body: NewKitFault) -> FaultRule:
     return FaultRule(new_id(), kind, wanted, body.user, body.key, body.ms or 0, body.times)
 
 
-def _check_device_fault(body: NewKitFault, rule: FaultRule) -> Id:
+def _check_device_fault(body: NewKitFault, rule: FaultRule) -> None:
     if rule.wanted.plant_id is None:
         raise Invalid(f"The fault {body.fault} is a fault of devices: it needs plantId.")
     others = {"operation": body.operation, "user": body.user, "key": body.key, "times": body.times}
     if given := [name for name, value in others.items() if value is not None]:
         raise Invalid(f"The fault {body.fault} is a fault of devices: it does not take {', '.join(given)}.")
-    return rule.wanted.plant_id
+
+
+async def _inject(services: KitServices, call: TestCall, rule: FaultRule) -> None:
+    assert rule.wanted.plant_id is not None, "_check_device_fault requires a plant"
+    await services.fault_injector.inject(
+        rule.wanted.plant_id, rule.wanted.module_id, OF_DEVICES[rule.kind], who=call.caller.user_id, address=call.address
+    )
 
 
 async def _find_user(services: KitServices, email: str) -> Id:
