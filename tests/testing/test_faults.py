@@ -166,6 +166,14 @@ class TestDevices:
             gateway.fault("offline", module=LAMP)
         assert read_lamp(gateway).status == 200
 
+    @pytest.mark.parametrize("first", [{"module": LAMP}, {"plant": HOME}])
+    def test_a_deleted_fault_does_not_end_another_fault_of_the_module(self, gateway: Gateway, first: dict[str, Any]) -> None:
+        deleted = gateway.fault("offline", **first)
+        with gateway.fault("offline", module=LAMP):
+            deleted.delete()
+            assert (read_lamp(gateway).status, read_lamp(gateway, module_id=SPOT.id).status) == (404, 200)
+        assert read_lamp(gateway).status == 200
+
 
 class TestWhoGetsAFault:
     def test_only_the_named_module_and_operation(self, gateway: Gateway) -> None:

@@ -1,9 +1,11 @@
 """Operations for faults of devices and for faults of answers."""
 
+from contextlib import suppress
 from typing import Annotated
 
 from msgspec import Meta
 
+from domogate.domain.faults import NoSuchModule, NoSuchPlant
 from domogate.domain.ids import Id, new_id
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
@@ -158,8 +160,16 @@ async def delete_fault(services: KitServices, call: TestCall) -> None:
 
 async def _delete(services: KitServices, call: TestCall, rule: FaultRule) -> None:
     services.rules.remove(rule.id)
-    if rule.kind in OF_DEVICES:
-        wanted = rule.wanted
-        await services.fault_injector.clear(
-            wanted.plant_id, wanted.module_id, OF_DEVICES[rule.kind], who=call.caller.user_id, address=call.address
-        )
+    if rule.kind not in OF_DEVICES:
+        return
+    wanted = rule.wanted
+    left = [one for one in services.rules.list() if one.kind is rule.kind and one.wanted.plant_id == wanted.plant_id]
+    if any(one.wanted == wanted for one in left):
+        return
+    await services.fault_injector.clear(
+        wanted.plant_id, wanted.module_id, OF_DEVICES[rule.kind], who=call.caller.user_id, address=call.address
+    )
+    if wanted.module_id is None:  # Then the faults of single modules were cleared too.
+        for one in left:
+            with suppress(NoSuchPlant, NoSuchModule):  # It was removed after the fault was added.
+                await _inject(services, call, one)
