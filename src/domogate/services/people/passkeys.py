@@ -11,7 +11,7 @@ from domogate.domain.ids import new_id
 from domogate.domain.passkeys import Passkey, PasskeyUse
 from domogate.domain.people import User
 from domogate.ports import Clock, PasskeyRefused, PasskeyStore, PasskeyVerifier, Signer, UnverifiedAnswer
-from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
+from domogate.services.audit import AuditAction, AuditResult, user_ref
 from domogate.services.people.links import LoginStore
 from domogate.services.people.login_throttle import LoginThrottle
 from domogate.services.people.logins import LoggedIn, LoginComplete, LoginExpired, LoginFailed, LoginThrottled, PendingLogin
@@ -146,9 +146,7 @@ class Passkeys:
         try:
             user, passkey, sign_count = await self._verify(unverified, expected)
         except _NotProven as refused:
-            self._sessions.note(
-                AuditAction.LOGIN, NOBODY, refused.what, AuditResult.WRONG, address, reason=f"passkey: {refused.reason}"
-            )
+            self._sessions.note_failure(AuditAction.LOGIN, refused.what, address, reason=f"passkey: {refused.reason}")
             return LoginFailed()
         return await self._sessions.log_in_proven(
             user,

@@ -126,9 +126,12 @@ class SessionRecords:
         self.note(action, NOBODY, "an account", AuditResult.SLOWED, address)
         return LoginThrottled(math.ceil(wait))
 
-    def _note_failure(self, action: str, user: User | None, address: str) -> None:
+    def note_failure(self, action: str, what: str, address: str, **detail: str) -> None:
         self.refused_logins += 1
-        self.note(action, NOBODY, "unknown user" if user is None else user_ref(user.id), AuditResult.WRONG, address)
+        self.note(action, NOBODY, what, AuditResult.WRONG, address, **detail)
+
+    def _note_failure(self, action: str, user: User | None, address: str) -> None:
+        self.note_failure(action, "unknown user" if user is None else user_ref(user.id), address)
 
     # --- for subclasses -----------------------------------------------------------------------------------------------
 

@@ -152,6 +152,7 @@ class TestLoggingInWithoutAPassword:
         action, result, detail = (await noted(setup))[-1]
         assert (action, result) == ("login", "wrong")
         assert detail["reason"].startswith("passkey: ")
+        assert setup.sessions.refused_logins == 1
 
     async def test_from_a_frame_of_another_site_is_refused(self, setup: AuthSetup) -> None:
         assert await use_passkey(setup, await enroll(setup), cross_origin=True) == LoginFailed()
