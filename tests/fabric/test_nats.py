@@ -22,7 +22,7 @@ from domogate.fabric import connection
 from domogate.fabric.connection import NatsAccess
 from domogate.fabric.messages import Refused, decode_answer
 from domogate.ports import NotHeld
-from support.fabric_setup import LARGE, PLANT, PLUG, REPORT, SHARD, Side, connected, order_within
+from support.fabric_setup import LARGE, PLANT, PLUG, REPORT, SHARD, Side, Traced, connected, order_within
 from support.nats_server import NatsServer, nats_server
 from support.tls import make_self_signed
 
@@ -72,6 +72,18 @@ class TestQuestions:
     async def test_a_picture_larger_than_a_message_arrives_whole(self, a: Side, b: Side) -> None:
         assert len(LARGE.content) > 10 * a.connection.max_payload
         assert await a.fabric.take_picture(PLANT, PLUG, time.time() + 60) == LARGE
+
+    async def test_every_question_carries_its_trace(self, server: NatsServer) -> None:
+        access, asking, driving = NatsAccess(servers=(server.url,)), Traced(), Traced()
+        async with connected(access, trace=asking) as a, connected(access, trace=driving) as b:
+            b.fabric.hold((SHARD,))
+            await b.settle()
+            assert await a.fabric.execute(order_within(60)) == REPORT
+            assert await a.fabric.read(PLANT, PLUG, time.time() + 60) == REPORT
+            assert await a.fabric.take_picture(PLANT, PLUG, time.time() + 60) == LARGE
+        assert asking.asked == a.fabric.asked >= 3  # On a busy machine, a question is sent again.
+        assert len(driving.arrived) >= 3
+        assert set(driving.arrived) == {f"trace of test.shard.{SHARD}"}
 
     @pytest.mark.parametrize(
         "fault",

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 
 from domogate.app.parts import SystemClock
 from domogate.domain.commands import Order, SwitchPlug
@@ -51,10 +51,27 @@ class Driven:
         return REPORT
 
 
+class Traced:
+    """A MessageTrace that counts the questions, and keeps the traces that arrived with them."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.arrived: list[str | None] = []
+
+    @contextmanager
+    def ask(self, subject: str) -> Iterator[dict[str, str]]:
+        self.asked += 1
+        yield {"traceparent": f"trace of {subject}"}
+
+    async def answer(self, _subject: str, headers: Mapping[str, str] | None, work: Awaitable[None]) -> None:
+        self.arrived.append((headers or {}).get("traceparent"))
+        await work
+
+
 class Side:
     """One gateway: its fabric, its host, and what it thinks about shards without a holder."""
 
-    def __init__(self, access: NatsAccess, cluster: str = "test") -> None:
+    def __init__(self, access: NatsAccess, cluster: str = "test", trace: Traced | None = None) -> None:
         self.connection = NatsConnection(access, "test")
         self.host = Driven()
         self.is_moving = False
@@ -64,7 +81,7 @@ class Side:
         self.spreading = asyncio.Event()
         """While it is not set, the other gateways do not know what an order has changed."""
         self.spreading.set()
-        self.fabric = NatsFabric(self.connection, SystemClock(), cluster, self._is_moving, self._spread)
+        self.fabric = NatsFabric(self.connection, SystemClock(), cluster, self._is_moving, self._spread, trace)
         self.fabric.serve(self.host)
 
     async def settle(self) -> None:
@@ -84,8 +101,8 @@ class Side:
 
 
 @asynccontextmanager
-async def connected(access: NatsAccess, cluster: str = "test") -> AsyncIterator[Side]:
-    side = Side(access, cluster)
+async def connected(access: NatsAccess, cluster: str = "test", trace: Traced | None = None) -> AsyncIterator[Side]:
+    side = Side(access, cluster, trace)
     try:
         await side.fabric.start()
         yield side

@@ -182,10 +182,10 @@ class NatsConnection:
             with suppress(Error):  # The connection was lost, and the subscription with it.
                 await cast(Any, subscription).drain()  # The library has no types for `drain`.
 
-    async def publish(self, subject: str, content: bytes = b"", reply: str = "") -> None:
+    async def publish(self, subject: str, content: bytes = b"", reply: str = "", headers: dict[str, str] | None = None) -> None:
         """Send a message. Raises ConnectionError if there is no connection; then nothing is sent."""
         try:
-            await self._require().publish(subject, content, reply)
+            await self._require().publish(subject, content, reply, headers)
         except (Error, OSError) as error:
             raise ConnectionError(str(error)) from error
 

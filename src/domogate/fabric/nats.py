@@ -8,7 +8,7 @@ shards. Their messages have no content. One more subject carries the numbers of 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NoReturn, TypeVar
 
 from nats.aio.msg import Msg
@@ -250,11 +250,8 @@ class NatsFabric:
 
     async def _request_report(self, subject: str, question: Execute | Read) -> Report:
         seconds = min(question.left + _LEEWAY, _ASK_AGAIN)
-        if self._trace is None:
-            content = await self._connection.request(subject, encode(question), seconds)
-        else:
-            with self._trace.ask(subject) as headers:
-                content = await self._connection.request(subject, encode(question), seconds, headers)
+        with self._make_span(subject) as headers:
+            content = await self._connection.request(subject, encode(question), seconds, headers)
         answer = decode_answer(content)
         if not isinstance(answer, Reported):
             _refuse(answer)
@@ -264,12 +261,17 @@ class NatsFabric:
 
     async def _request_picture(self, subject: str, question: TakePicture) -> Picture:
         """Ask for a picture. If the picture is too large for one message, it comes in several messages."""
-        async with asyncio.timeout(question.left + _LEEWAY), self._connection.open_inbox() as inbox:
-            await self._connection.publish(subject, encode(question), inbox.subject)
-            answer = decode_answer(await inbox.receive())
-            if not isinstance(answer, Pictured):
-                _refuse(answer)
-            return await join_picture(answer, inbox.receive)
+        with self._make_span(subject) as headers:
+            async with asyncio.timeout(question.left + _LEEWAY), self._connection.open_inbox() as inbox:
+                await self._connection.publish(subject, encode(question), inbox.subject, headers)
+                answer = decode_answer(await inbox.receive())
+                if isinstance(answer, Pictured):
+                    return await join_picture(answer, inbox.receive)
+        return _refuse(answer)
+
+    def _make_span(self, subject: str) -> AbstractContextManager[dict[str, str] | None]:
+        """Make a span for a question, and return the headers of its message. They are None if there are no traces."""
+        return nullcontext() if self._trace is None else self._trace.ask(subject)
 
     # questions of other gateways
 
