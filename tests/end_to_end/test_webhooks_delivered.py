@@ -151,7 +151,7 @@ class TestTheOperator:
             return next(one for one in json.loads(workshop.domogate("webhook", "list", "--json")) if one["id"] == made["id"])
 
         eventually(lambda: listed()["problem"] == "The receiver answered 500.", "what is wrong is shown")
-        assert "some events not accepted" in workshop.domogate("webhook", "show", made["id"])
+        assert "some events wait" in workshop.domogate("webhook", "show", made["id"])
         assert json.loads(workshop.domogate("webhook", "dead", made["id"], "--json")) == []
         workshop.domogate("webhook", "remove", made["id"])
         assert made["id"] not in workshop.domogate("webhook", "list")

@@ -169,6 +169,12 @@ class TestMoving:
         await hooked.move_webhook(a_webhook(), 12)
         assert await hooked.find_webhook(an_id(700)) == a_webhook(position=12)
 
+    async def test_a_webhook_that_waits_for_its_user_does_not_count_as_failing(self, hooked: SqlStore) -> None:
+        await hooked.hold_webhook(a_webhook(), None, NOW + 5, "terms")
+        told = {"failing_since": None, "failures": 0, "next_at": NOW + 5, "problem": "terms"}
+        assert await hooked.find_webhook(an_id(700)) == msgspec.structs.replace(a_webhook(), **told)
+        assert (await hooked.count_figures(0.0)).failing_webhooks == 0
+
     async def test_many_moves_at_once_share_a_write_and_each_is_answered_for_itself(self, hooked: SqlStore) -> None:
         others = [a_webhook(number, url=f"https://example.com/{number}") for number in range(710, 720)]
         for webhook in others:

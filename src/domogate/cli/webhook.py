@@ -120,4 +120,4 @@ def _health(webhook: Webhook) -> str:
         return f"ended {iso(webhook.ended_at)}"
     if webhook.failing_since is not None:
         return f"failing since {iso(webhook.failing_since)}"
-    return "some events not accepted" if webhook.next_at > 0 else "healthy"
+    return "some events wait" if webhook.next_at > 0 else "healthy"

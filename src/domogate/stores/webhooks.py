@@ -58,7 +58,7 @@ _HOLD = (
     .where(_ACTIVE_OF_ID)
     .values(
         failing_since=func.coalesce(webhooks.c.failing_since, bindparam("at")),
-        failures=webhooks.c.failures + 1,
+        failures=webhooks.c.failures + bindparam("failed"),
         next_at=bindparam("next"),
         problem=bindparam("words"),
     )
@@ -200,8 +200,9 @@ def move_webhooks(tx: Transaction, moves: Sequence[Move]) -> Sequence[bool]:
     return [tx.connection.execute(_IS_ACTIVE, {"of_id": of_id}).first() is not None for of_id, _ in moves]
 
 
-def hold_webhook(tx: Transaction, webhook_id: Id, at: float, next_at: float, problem: str) -> bool:
-    told = {"of_id": webhook_id, "at": at, "next": next_at, "words": storable(problem)}
+def hold_webhook(tx: Transaction, webhook_id: Id, at: float | None, next_at: float, problem: str) -> bool:
+    failed = 0 if at is None else 1
+    told = {"of_id": webhook_id, "at": at, "failed": failed, "next": next_at, "words": storable(problem)}
     return tx.connection.execute(_HOLD, told).rowcount == 1
 
 
@@ -324,7 +325,7 @@ class SqlWebhooks(SqlSubject):
             return await self._moves.add(webhook.id, position)
         return await self._deliver(webhook, move_webhook, webhook.id, position, pending)
 
-    async def hold_webhook(self, webhook: Webhook, at: float, next_at: float, problem: str) -> bool:
+    async def hold_webhook(self, webhook: Webhook, at: float | None, next_at: float, problem: str) -> bool:
         return await self._deliver(webhook, hold_webhook, webhook.id, at, next_at, problem)
 
     async def save_pending(self, webhook: Webhook, pending: PendingDelivery) -> None:

@@ -150,10 +150,14 @@ class TestRights:
         cursor = await setup.report()
         await setup.settle()
         assert sender.got == []
-        assert "renew their password" in (await setup.find(webhook)).problem
+        waiting = await setup.find(webhook)
+        assert "renew their password" in waiting.problem
+        assert (waiting.failing_since, waiting.failures) == (None, 0), "the receiver has not failed"
+        assert waiting.next_at > setup.clock.now()
         await setup.store.change_user(OWNER.id, owing(Standing.GOOD))
         await setup.pass_time(3600)
         assert sender.cursors() == [cursor]
+        assert ((await setup.find(webhook)).problem, (await setup.find(webhook)).next_at) == ("", 0)
 
     async def test_a_module_that_is_gone_is_not_spoken_of(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY

@@ -64,8 +64,10 @@ class WebhookStore(Protocol):
         """
         ...
 
-    async def hold_webhook(self, webhook: Webhook, at: float, next_at: float, problem: str) -> bool:
-        """Record that the receiver is unreachable. The next attempt is at `next_at`.
+    async def hold_webhook(self, webhook: Webhook, at: float | None, next_at: float, problem: str) -> bool:
+        """Record that the receiver is unreachable since `at`. The next attempt is at `next_at`.
+
+        If `at` is None, the receiver has not failed: the delivery waits until its user has done something.
 
         Return False if the webhook has ended or was deleted.
         """

@@ -52,14 +52,23 @@ class WebhookProgress:
 
         Return the time before which nothing may be sent. The delay until this time grows with each failure.
         """
-        now = self._clock.now()
+        began = self._clock.now() if since is None else since
+        next_at = await self._hold(began, problem, retry_after)
+        failing_since = began if self.webhook.failing_since is None else self.webhook.failing_since
+        self.webhook = msgspec.structs.replace(self.webhook, failing_since=failing_since, failures=self.webhook.failures + 1)
+        return next_at
+
+    async def wait_for_user(self, problem: str) -> float:
+        """Store what the user has to do first. Nothing was sent, so the receiver does not count as failing.
+
+        Return the time of the next try.
+        """
+        return await self._hold(None, problem)
+
+    async def _hold(self, began: float | None, problem: str, retry_after: float | None = None) -> float:
         self._failures = max(self._failures, self.webhook.failures) + 1
-        next_at = now + retry_delay(self._failures, retry_after)
-        began = now if since is None else since
+        next_at = self._clock.now() + retry_delay(self._failures, retry_after)
         if not await self._store.hold_webhook(self.webhook, began, next_at, problem):
             raise WebhookEnded("")
-        failing_since = began if self.webhook.failing_since is None else self.webhook.failing_since
-        self.webhook = msgspec.structs.replace(
-            self.webhook, failing_since=failing_since, failures=self.webhook.failures + 1, next_at=next_at, problem=problem
-        )
+        self.webhook = msgspec.structs.replace(self.webhook, next_at=next_at, problem=problem)
         return next_at

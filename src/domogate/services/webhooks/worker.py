@@ -87,7 +87,7 @@ class WebhookWorker:
         except OnHold as reason:
             self._feed.reset()
             self.reload = True  # the write below may fail
-            return self._pause_until(await self._progress.back_off(str(reason)))
+            return self._pause_until(await self._progress.wait_for_user(str(reason)))
         except NotCurrent:
             self._feed.reset()
             return now() + _RETRY_CURRENT
