@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from domogate.cli.safety import WorkKind
+from domogate.domain.logbook import LogbookKind
 from domogate.estate.resources import demo_text
 from support.command_line import CommandLine
 from support.safety_reports import read_pages
@@ -152,7 +154,6 @@ class TestLogbook:
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
-            (["--kind", "test"], "made by the gateway"),
             (["--words", " "], "words must be"),
             (["--by", ""], "by must be"),
             (["--module", "Kettle"], "no module 'Kettle'"),
@@ -164,6 +165,11 @@ class TestLogbook:
         written = [part for pair in given.items() for part in pair]
         assert told in hospital.refused("safety", "log", HOSPITAL, *written)
         assert hospital.read("safety", "logbook", HOSPITAL) == []
+
+    def test_exactly_the_kinds_that_people_write_are_offered(self, hospital: CommandLine) -> None:
+        assert list(WorkKind) == [kind.value for kind in LogbookKind if kind.by_hand]
+        told = hospital.refused("safety", "log", HOSPITAL, "--kind", "test", "--by", "Elena", "--words", "x", code=2)
+        assert "'test' is not one of commissioning, inspection, service, alteration, note." in told
 
 
 class TestOrderList:

@@ -47,6 +47,16 @@ class ReportFormat(StrEnum):
     CSV = "csv"
 
 
+class WorkKind(StrEnum):
+    """The kinds of entries that people write."""
+
+    COMMISSIONING = LogbookKind.COMMISSIONING.value
+    INSPECTION = LogbookKind.INSPECTION.value
+    SERVICE = LogbookKind.SERVICE.value
+    ALTERATION = LogbookKind.ALTERATION.value
+    NOTE = LogbookKind.NOTE.value
+
+
 @command(commands, "report")
 async def report(
     settings: Settings,
@@ -137,10 +147,7 @@ async def logbook(
 async def log(
     settings: Settings,
     site: Site,
-    kind: Annotated[
-        LogbookKind,
-        option("KIND", "commissioning, inspection, service, alteration or note. Only the gateway writes the other kinds."),
-    ],
+    kind: Annotated[WorkKind, option("KIND", "The kind of the work.")],
     by: Annotated[str, option("NAME", "Name of the person who did the work.")],
     words: Annotated[str, option("TEXT", "The work that was done, or the observation.")],
     module: Annotated[str | None, option("MODULE", "Unit or controller, by id or name. Default: the whole site.")] = None,
@@ -152,7 +159,7 @@ async def log(
     async with opened(settings) as tools:
         plant = await find_plant(tools, site)
         module_id = None if module is None else await _module(tools, plant, module)
-        written = await _logbook(tools).write(plant.id, kind, by=by, words=words, module_id=module_id, at=done_at)
+        written = await _logbook(tools).write(plant.id, LogbookKind(kind), by=by, words=words, module_id=module_id, at=done_at)
     if as_json:
         print_json(as_printed(logbook_entry_out(written)))
     else:
