@@ -1,10 +1,13 @@
 """The people of a home, the applications that a person let in, and emergency lighting, over HTTP."""
 
+from pathlib import Path
+
 import pytest
 
+from domogate.ports import MailKind
 from domogate.services.people.owners import OWNER_INVITATIONS
 from support.full_plant import FULL_PLANT
-from support.home_setup import WEBHOOK, HomeApi
+from support.home_setup import WEBHOOK, HomeApi, open_home_api
 from support.safety_site import SITE, site_estate
 from support.stores import ANNA, APP, BRUNO, CARLA, GRANT, HOUSE, KITCHEN, LAMP
 
@@ -42,6 +45,15 @@ class TestPeople:
         assert (await api.ok("GET", PEOPLE))["invited"] == [{"email": "dora@example.com", "limits": None}]
         await api.ok("DELETE", f"{PEOPLE}/dora@example.com", status=204)
         assert (await api.ok("GET", PEOPLE))["invited"] == []
+
+    async def test_only_a_link_that_was_sent_counts_as_mailed(self, tmp_path: Path) -> None:
+        async with open_home_api(tmp_path, mails_links=True) as api:
+            for email, answer in (
+                (CARLA.email, {"outcome": "member", "mailed": False}),
+                ("dora@example.com", {"outcome": "invited", "mailed": True}),
+            ):
+                assert await api.ok("POST", INVITATIONS, {"email": email}, status=201) == answer
+            assert [mail.kind for mail in api.env.mail.mails] == [MailKind.SHARED_HOME, MailKind.INVITATION]
 
     async def test_a_withdrawn_member_is_refused_from_then_on(self, api: HomeApi) -> None:
         token = await api.mint(BRUNO)

@@ -63,7 +63,7 @@ class HomeApi(TokenApi):
             limits=limits,
             identities=self.identities,
             clock=of.clock,
-            mails_links=False,
+            mails_links=of.mail.sends,
             energy_price=EnergyPrice(0.25, "EUR"),
         )
 
@@ -77,8 +77,9 @@ class HomeApi(TokenApi):
 
 
 @asynccontextmanager
-async def open_home_api(folder: Path) -> AsyncIterator[HomeApi]:
+async def open_home_api(folder: Path, *, mails_links: bool = False) -> AsyncIterator[HomeApi]:
     async with open_people(folder, gateway=True) as opened:
+        opened.mail.sends = mails_links
         built = HomeApi(opened)
         await built.open()
         driving = built.backend.driving

@@ -65,8 +65,8 @@ class PersonChange(InputModel, frozen=True):
 class InvitationResultOut(OutputModel, frozen=True):
     """The result of an invitation. An active user is a member at once. Another person becomes a member by setting a password.
 
-    `mailed` is true if the gateway mailed the link to set the password. If `mailed` is false, an operator can give the person a
-    link, or the owner can make an invitation link.
+    `mailed` is true if the gateway mailed the link to set the password. If `outcome` is `invited` and `mailed` is false, an
+    operator can give the person a link, or the owner can make an invitation link.
     """
 
     outcome: InvitedAs
@@ -102,7 +102,7 @@ async def invite(services: HomeServices, call: HomeCall, body: NewHomeInvitation
         address=call.address,
         user_id=call.caller.user_id,
     )
-    return InvitationResultOut(outcome, services.mails_links)
+    return InvitationResultOut(outcome, outcome is InvitedAs.INVITED and services.mails_links)
 
 
 @OPERATIONS.add(
