@@ -96,6 +96,6 @@ def period_at(program: int, local_time: float) -> Period:
     week = PROGRAMS[program]
     minute = int(local_time // 60)
     of_week = (minute + _MONDAY) % _WEEK
-    attach = bisect_right(week.begins, of_week) - 1
-    began = week.begins[attach] if attach >= 0 else week.begins[-1] - _WEEK
-    return Period(minute - of_week + began, week.levels[attach])
+    index = bisect_right(week.begins, of_week) - 1
+    began = week.begins[index] if index >= 0 else week.begins[-1] - _WEEK
+    return Period(minute - of_week + began, week.levels[index])
