@@ -13,7 +13,10 @@ commands = group("secret-key")
 
 @command(commands, "show-id")
 async def show_id(settings: Settings, as_json: AsJson = False) -> None:
-    """Print the id of the key that encrypts signing keys, second factors and webhook secrets. The id is not secret."""
+    """Print the id of the key that encrypts secrets in the database. The id is not secret.
+
+    These secrets are encrypted: signing keys, second factors, webhook secrets and passwords of brokers.
+    """
     async with reading(settings) as tools:
         key_id = await tools.store.find_secret_key_id()
     if as_json:
