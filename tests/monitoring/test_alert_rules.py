@@ -52,6 +52,12 @@ class TestEachAlert:
         assert rule["alert"] in [heading.text for heading in headings(page.read_text())]
 
 
+class TestCertificate:
+    def test_its_alert_does_not_ask_for_a_restart(self) -> None:
+        (rule,) = [rule for rule in read_rules() if rule["alert"] == "DomogateCertificateEnds"]
+        assert "without a restart" in rule["annotations"]["description"]
+
+
 class TestHost:
     def test_the_command_of_the_comment_sets_the_host_of_all_links(self, tmp_path: Path) -> None:
         shutil.copy(ALERTS, tmp_path)
