@@ -182,7 +182,7 @@ def _register_drivers(snapshot: Snapshot, metrics: Metrics) -> None:
     metrics.gauge(
         "domogate_driver_stuck_calls",
         "calls",
-        "Calls that the driver did not end when they were cancelled.",
+        "Stuck calls: calls that the driver did not end when they were cancelled.",
         of_each(lambda driver: driver.stuck_calls),
         label,
     )

@@ -116,7 +116,7 @@ class TestADriverThatNeverAnswers:
                 store.gate.set()
                 deaf.release.set()
 
-    async def test_is_left_behind_counted_and_what_it_says_in_the_end_is_still_true(
+    async def test_is_counted_as_stuck_and_what_it_says_in_the_end_is_still_true(
         self, store: FakeStore, deaf: SilentDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(REAL)
