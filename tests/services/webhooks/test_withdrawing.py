@@ -139,7 +139,7 @@ class TestRights:
         assert len(sender.got) == 3
         assert [action for action, _ in setup.notes.entries][-1] == "webhook ended"
 
-    async def test_a_user_who_must_renew_the_password_gets_the_events_afterwards(
+    async def test_a_user_who_must_renew_the_password_gets_the_events_at_once_afterwards(
         self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
         def owing(standing: Standing) -> Any:
@@ -155,7 +155,7 @@ class TestRights:
         assert (waiting.failing_since, waiting.failures) == (None, 0), "the receiver has not failed"
         assert waiting.next_at > setup.clock.now()
         await setup.store.change_user(OWNER.id, owing(Standing.GOOD))
-        await setup.pass_time(3600)
+        await setup.settle()
         assert sender.cursors() == [cursor]
         assert ((await setup.find(webhook)).problem, (await setup.find(webhook)).next_at) == ("", 0)
 
