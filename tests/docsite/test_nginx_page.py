@@ -54,7 +54,7 @@ class Technician:
         self.passwords_set = 0
         day = (datetime.now(UTC) + timedelta(days=5)).date().isoformat()
         self._folder = folder
-        self._reader = Reader(folder, {**machine.names, "2026-11-22": day}, machine.variables, self._look)
+        self._reader = Reader(folder, {**machine.names, "2036-11-22": day}, machine.variables, self._look)
 
     def follow(self) -> None:
         try:

@@ -139,7 +139,7 @@ class Stage:
             "/srv/hotel": str(folder / "srv" / "hotel"),
             "https://gateway.example.com": self.gateway.base_url,
             "https://receiver.example": self.receiver.url,
-            "2026-11-22": (datetime.now(UTC) + timedelta(days=5)).date().isoformat(),
+            "2036-11-22": (datetime.now(UTC) + timedelta(days=5)).date().isoformat(),
         }
         if any("domogate record" in block.script for block in blocks):
             names |= {"8090": str(free_port()), "8091": str(free_port())}

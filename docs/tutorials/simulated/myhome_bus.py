@@ -1,4 +1,4 @@
-"""Simulates the gateway of a MyHome bus with three lamps, at the points 11, 12 and 13. It needs no package.
+"""Simulates the gateway of a MyHome bus with three lamps, with the addresses 11, 12 and 13. It needs no package.
 
 Usage: python3 myhome_bus.py [PORT]
 """

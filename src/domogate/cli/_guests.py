@@ -81,7 +81,7 @@ def limits_as_json(limits: Limits | None) -> dict[str, Any] | None:
 
 
 def describe_limits(limits: Limits | None, topology: Topology) -> str:
-    """Return the limits as text, for example ' (Room 203; from 2026-11-20T14:00:00+01:00)'.
+    """Return the limits as text, for example ' (Room 203; from 2036-11-20T14:00:00+01:00)'.
 
     The text is empty if there are no limits.
     """

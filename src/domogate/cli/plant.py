@@ -55,7 +55,7 @@ async def invite(
 
     The link is printed, or mailed if a mail server is configured. The flags limit a guest to some places and to a period.
 
-    Example: `domogate plant invite "Hotel Sole" guest@example.com --room 203 --until 2026-11-22`
+    Example: `domogate plant invite "Hotel Sole" guest@example.com --room 203 --until 2036-11-22`
     """
     async with with_address(settings) as tools:
         found = await find_plant(tools, plant)

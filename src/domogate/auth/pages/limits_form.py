@@ -98,7 +98,7 @@ def read_limits(form: Form, places: Iterable[Place], now: float, zone: Zone, bef
 
 
 def describe_limits(language: Language, limits: Limits | None, topology: Topology, zone: Zone) -> str:
-    """Return the limits as text, for example "Kitchen · from 2026-11-20 14:00". The text is empty if there are no limits."""
+    """Return the limits as text, for example "Kitchen · from 2036-11-20 14:00". The text is empty if there are no limits."""
     if limits is None:
         return ""
     names = _names(topology)
@@ -126,7 +126,7 @@ def _places_of(limits: Limits) -> list[tuple[str, Id]]:
 
 
 def _read_time(form: Form, field: str, before: float | None, zone: Zone) -> float | None:
-    """Read a time field. A browser sends `2026-11-20T14:00` without a time zone.
+    """Read a time field. A browser sends `2036-11-20T14:00` without a time zone.
 
     The time is in the time zone of the home, as the page says. `before` is the time that the form showed. A browser sends no
     seconds. So if the person did not change the field, the result is the time `before`, with its seconds.
