@@ -67,6 +67,7 @@ class TestEmbeddedEcho:
             with pytest.raises(EchoUnreachable):
                 await backend.send(DOCUMENT)
 
+    @pytest.mark.slow
     async def test_it_fails_on_demand_only_in_the_demo(self) -> None:
         async with embedded(stall=60.0) as url:
             async with connected(url) as backend:

@@ -74,6 +74,7 @@ class TestOneCause:
         assert last["logger"] == "test.orders"
         assert len(stream.getvalue()) < 3_000
 
+    @pytest.mark.slow
     def test_lines_become_rarer_while_it_goes_on_and_it_is_whole_again_after_a_pause(
         self, stream: io.StringIO, repeats: LogRepeats, seconds: Seconds
     ) -> None:
@@ -127,6 +128,7 @@ class TestDifferentCauses:
         assert [line["times"] for line in lines(stream) if line["event"] == "first (repeated)"] == [1]
 
 
+@pytest.mark.slow
 def test_counts_appear_without_another_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_repeats, "_PERIODS", (1.0, 60.0, 60.0))
     stream = io.StringIO()

@@ -3,9 +3,12 @@
 import asyncio
 import time
 
+import pytest
+
 from domogate.edge.loop_lag import LoopLag
 
 
+@pytest.mark.slow
 async def test_a_blocked_event_loop_is_measured() -> None:
     lag = LoopLag()
     lag.start()
@@ -15,6 +18,7 @@ async def test_a_blocked_event_loop_is_measured() -> None:
     assert lag.longest() >= 0.29
 
 
+@pytest.mark.slow
 async def test_nothing_is_measured_after_the_stop() -> None:
     lag = LoopLag()
     lag.start()

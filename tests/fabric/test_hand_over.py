@@ -93,6 +93,7 @@ async def test_a_shard_is_let_go_when_the_server_sends_no_questions_to_it(a: Sid
     assert b.fabric.answered == 0
 
 
+@pytest.mark.slow
 async def test_letting_go_ends_although_the_server_does_not_answer(b: Side, server: NatsServer) -> None:
     b.fabric.hold((SHARD,))
     await b.settle()

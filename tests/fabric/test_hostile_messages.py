@@ -282,6 +282,7 @@ class TestAFaultyAnswer:
             await a.fabric.execute(order_within(60))
         await holder.unsubscribe()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("spoil", "fault"),
         [

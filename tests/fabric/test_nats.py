@@ -164,6 +164,7 @@ class TestHolders:
         b.host.trouble = None
         assert await waiting == REPORT
 
+    @pytest.mark.slow
     async def test_a_question_is_sent_again_if_its_message_was_lost(self, a: Side, b: Side) -> None:
         b.host.hangs = True
         waiting = asyncio.create_task(a.fabric.execute(order_within(60)))
@@ -224,6 +225,7 @@ class TestConnection:
                 assert {order.id for order in b.host.orders} == {later.id}, "the order during the loss was sent later"
                 assert (links[0], links[-1]) == (False, True)
 
+    @pytest.mark.slow
     async def test_a_connection_that_hangs_while_it_is_closed_is_replaced(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -242,6 +244,7 @@ class TestConnection:
                 await closed.wait()
                 assert a.fabric.is_connected, "the end of the first connection does not end the second"
 
+    @pytest.mark.slow
     async def test_a_connection_that_was_just_lost_is_not_taken_for_open(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -320,6 +323,7 @@ class TestConnection:
                 assert not stranger.connection.is_connected
                 assert "Authorization" in stranger.connection.problem
 
+    @pytest.mark.slow
     async def test_the_certificate_of_the_server_is_checked(self, tmp_path: Path) -> None:
         tls = make_self_signed(tmp_path)
         with nats_server(
@@ -333,6 +337,7 @@ class TestConnection:
 
 
 class TestFrozen:
+    @pytest.mark.slow
     async def test_an_order_that_waited_in_a_frozen_process_is_not_executed(self, a: Side, b: Side) -> None:
         asking = asyncio.create_task(a.fabric.execute(order_within(2.0)))
         await asyncio.sleep(0)

@@ -148,7 +148,8 @@ async def find_external_principal(store: PrincipalStore, claims: ExternalClaims,
 
     Raises TokenRefused if there is no such client, or no such active user.
 
-    The first token of an account binds the account to the user with the same e-mail address (Decision 0061).
+    The first token of an account at the external issuer binds this account to the user of the gateway with the same e-mail
+    address (Decision 0061).
     """
     account = (claims.issuer, claims.subject)
     user = await store.find_external_user(*account) or await store.bind_external_account(*account, claims.email, now)

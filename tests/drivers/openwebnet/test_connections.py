@@ -185,6 +185,7 @@ class TestCommandLine:
             assert answers == [True, False, True, False, True, True, True, True]
             assert gateway.sessions["0"] == 1
 
+    @pytest.mark.slow
     async def test_a_silent_gateway_is_a_timeout_for_each_at_its_own_deadline_and_gets_nothing_late(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.mute = True

@@ -54,7 +54,10 @@ def is_about_plants(scopes: Iterable[str]) -> bool:
 
 
 def group_scopes(scopes: Iterable[str]) -> dict[ScopeGroup, tuple[str, ...]]:
-    """Return the groups of these scopes, in the order of the page. The scopes of a group keep their order."""
+    """Return the groups of these scopes, in the order in which the consent page shows them.
+
+    The scopes of a group keep their order.
+    """
     listed = tuple(scopes)
     found = {group: tuple(scope for scope in listed if GROUP_OF.get(scope) is group) for group in ScopeGroup}
     return {group: members for group, members in found.items() if members}

@@ -103,9 +103,6 @@ def _is_shown(module: Module, within: set[Id]) -> bool:
 
 
 def _is_common_scene(module: Module, within: set[Id]) -> bool:
-    """Whether the module is a scene without an ambient whose steps are all within the limits.
-
-    A scene without steps does not count.
-    """
+    """Whether the module is a scene with steps, and all these steps are within the limits. The module must be in no ambient."""
     steps = _steps_of(module)
     return module.kind is DeviceKind.SCENE and bool(steps) and all(step.module_id in within for step in steps)

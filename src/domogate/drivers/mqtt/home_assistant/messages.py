@@ -1,4 +1,7 @@
-"""Reads announcements: replaces abbreviations and the base topic, and yields the parts of a device."""
+"""Reads announcements, and yields the parts of a device.
+
+Abbreviated names are written in full, and `~` in topics is replaced by the base topic.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
