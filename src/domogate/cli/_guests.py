@@ -14,7 +14,7 @@ from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 
-_REPEAT = "by id, name, or the end of a name if it is unique (203 for Room 203); repeat it for several."
+_REPEAT = "by id, name, or the end of a name if it is unique (203 for Room 203); may be repeated."
 
 _DAYS = "a day begins at 00:00 in the time zone of this machine."
 
@@ -33,7 +33,11 @@ class GuestFlags(FlagGroup, frozen=True):
     ] = None
     valid_until: Annotated[
         str | None,
-        option("TIME", "End of the access, as in --from. A day is included: it ends at 24:00. Default: no end.", "--until"),
+        option(
+            "TIME",
+            "End of the access, in the form of --from. A day is included: the access ends at 24:00. Default: no end.",
+            "--until",
+        ),
     ] = None
 
 

@@ -58,7 +58,9 @@ async def add_client(
     ] = None,
     public: Annotated[
         bool,
-        flag("--public", "The application gets no secret, because it cannot keep one: it runs in a browser or on a phone."),
+        flag(
+            "--public", "The application gets no secret, because it runs in a browser or on a phone and cannot keep a secret."
+        ),
     ] = False,
     access_token_everywhere: Annotated[
         bool,

@@ -15,7 +15,7 @@ PANELS = {
         "init": "Create the first operator and print a link to set the password.",
         "backup": "Write a consistent copy of the store to a file.",
         "restore": "Fill an empty data folder from a backup.",
-        "move": "Copy all data of a stopped gateway from its SQLite file to an empty PostgreSQL database, and compare the two.",
+        "move": "Copy all data of a stopped gateway from SQLite to an empty PostgreSQL database, and compare both databases.",
         "clock": "The clock, and the time that the gateway last saw: show, confirm.",
         "service": "The files with which systemd runs the gateway: install, uninstall.",
         "cluster": "Gateways that share a database: show.",

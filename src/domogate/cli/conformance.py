@@ -45,15 +45,17 @@ def check_conformance(
     narrow_token: Annotated[str | None, _secret("Id token without scopes of the families, to check scopes.")] = None,
     narrow_access_token: Annotated[str | None, _secret("Access token without scopes of the families.")] = None,
     auth_url: Annotated[str | None, option("URL", "The {auth_url} of the contract, to check the token endpoint.")] = None,
-    client_id: Annotated[str | None, option("ID", "Application that is registered there.")] = None,
+    client_id: Annotated[str | None, option("ID", "Id of an application that is registered at --auth-url.")] = None,
     client_secret: Annotated[str | None, _secret("Secret of this application.")] = None,
-    refresh_token: Annotated[str | None, _secret("Refresh token. --write replaces it, and prints the new one.")] = None,
+    refresh_token: Annotated[
+        str | None, _secret("Refresh token. With --write it is used up, and the command prints a new refresh token.")
+    ] = None,
     only: Annotated[list[str] | None, option("FAMILY", f"Check only this family. One of: {', '.join(FAMILIES)}.")] = None,
     module: Annotated[
         list[str] | None,
         option("KIND=PLANT/ID", f"A module that no topology shows. KIND is {', '.join(dict.fromkeys(KINDS.values()))}."),
     ] = None,
-    write: Annotated[bool, flag("--write", "Also check the operations that change something, without a question.")] = False,
+    write: Annotated[bool, flag("--write", "Also check the operations that change something, without asking first.")] = False,
     plan: Annotated[bool, flag("--plan", "Only say what --write changes. Nothing is changed.")] = False,
     report: Annotated[
         ReportFormat,

@@ -20,7 +20,7 @@ async def move(
     to: Annotated[str | None, option("URL", "Database to fill, such as postgresql://user@host/name. It must be empty.")] = None,
     to_file: Annotated[Path | None, option("FILE", "File with this URL, for a URL with a password.")] = None,
 ) -> None:
-    """Copy all data of a stopped gateway from its SQLite file to an empty PostgreSQL database, and compare the two.
+    """Copy all data of a stopped gateway from SQLite to an empty PostgreSQL database, and compare both databases.
 
     People, keys, grants, signing keys, history and the audit log are copied, so tokens and refresh tokens stay valid. The
     SQLite file is not changed. If the copy fails, the PostgreSQL database stays empty.

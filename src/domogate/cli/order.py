@@ -26,7 +26,7 @@ async def list_orders(
     plant: OnlyPlant = None,
     module: Annotated[str | None, option("MODULE", "Only this module, by id or name. Default: all.")] = None,
     state: Annotated[OrderState | None, option(None, "Only orders in this state. Default: all.")] = None,
-    before: Annotated[str | None, option("TIME", f"Only orders before {TIME_HELP}. Default: now.")] = None,
+    before: Annotated[str | None, option("TIME", f"Only orders before this time: {TIME_HELP}. Default: now.")] = None,
     limit: Annotated[int, option("N", "Greatest number of orders, 1 to 100000.", min=1, max=100_000)] = 50,
     as_json: AsJson = False,
 ) -> None:
@@ -50,7 +50,7 @@ async def list_orders(
 @command(commands, "show")
 async def show(
     settings: Settings,
-    order: Annotated[str, argument("ID", "Id of the order. It is the idempotency key, if the command had one.")],
+    order: Annotated[str, argument("ID", "Id of the order. If the command had an idempotency key, the id is this key.")],
     as_json: AsJson = False,
 ) -> None:
     """Show one order and its outcome."""

@@ -31,7 +31,7 @@ async def export(
     modules: Annotated[list[str] | None, argument("MODULE", "Modules, by id or name.")] = None,
     plant: Annotated[str | None, option("PLANT", "All modules of this plant, by id or name, instead of MODULE.")] = None,
     since: Annotated[
-        str | None, option("TIME", f"Begin: {TIME_HELP}, or epoch seconds. Default: one day before --until.")
+        str | None, option("TIME", f"Begin: {TIME_HELP}, or seconds since the epoch. Default: one day before --until.")
     ] = None,
     until: Annotated[str | None, option("TIME", "End, in the form of --since. Default: now.")] = None,
     resolution: Annotated[str | None, option("DURATION", "One summary for each 15m, 1h, 1d. Default: every reading.")] = None,

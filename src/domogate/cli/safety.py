@@ -65,7 +65,7 @@ async def report(
         Path | None, option("FILE", "File to write. - means standard output. Default: a name made from the site and the day.")
     ] = None,
     format: Annotated[
-        ReportFormat | None, option(None, "Format of the file. Default: by the ending of its name, otherwise pdf.")
+        ReportFormat | None, option(None, "Format of the file. Default: by the ending of the file name, otherwise pdf.")
     ] = None,
     since: Since = None,
     until: Until = None,

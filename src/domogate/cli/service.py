@@ -53,7 +53,7 @@ def install(
         ),
     ] = None,
     program: Annotated[
-        Path | None, option("FILE", "The command domogate that systemd starts. Default: the one of this installation.")
+        Path | None, option("FILE", "The command domogate that systemd starts. Default: the command of this installation.")
     ] = None,
     root: Annotated[Path, option("DIR", "Folder below which the files are written.")] = Path("/"),
     dry_run: Annotated[bool, flag("--dry-run", "Print the files, and write nothing.")] = False,

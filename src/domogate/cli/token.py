@@ -32,7 +32,7 @@ async def issue_token(
     client: Annotated[str | None, option("ID", f"Client of the token. Default: {DEMO_CLIENT}, or the only client.")] = None,
     scope: Annotated[list[str] | None, option("SCOPE", "A scope; may be repeated. Default: all scopes of the client.")] = None,
     kind: Annotated[
-        TokenKind, option(None, "access is for home control and the gateway's own APIs, id is for the other families.")
+        TokenKind, option(None, "`access` is for home control and the gateway's own APIs, `id` is for the other families.")
     ] = TokenKind.ID,
     lifetime: Annotated[
         str | None, option("DURATION", "Lifetime: 12h, 30m or 45s. Default: the lifetime in the settings.")

@@ -70,7 +70,7 @@ async def list_users(settings: Settings, as_json: AsJson = False) -> None:
 
 @command(commands, "show")
 async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -> None:
-    """Show a user with plants, grants to applications, browser sessions, passkeys and accounts of other issuers."""
+    """Show a user with plants, grants to applications, browser sessions, passkeys and accounts at other issuers."""
     async with reading(settings) as tools:
         user = await find_user(tools, email)
         shown = await _described(tools, user)
@@ -188,9 +188,9 @@ async def remove_passkey(
 
 @command(commands, "external-unbind")
 async def unbind_external_accounts(settings: Settings, email: Email) -> None:
-    """Unbind the accounts of other issuers from a user, for example if the user has a new account at an issuer.
+    """Unbind the accounts at other issuers from a user, for example if the user has a new account at an issuer.
 
-    When the next token with the e-mail address of the user arrives, the gateway binds the account of this token to the user.
+    When the next token with the e-mail address of the user arrives, the gateway binds the account in this token to the user.
     """
     async with changing(settings) as tools:
         user = await find_user(tools, email)

@@ -97,7 +97,7 @@ async def change_application(services: DeveloperServices, call: DeveloperCall, b
 
 
 @OPERATIONS.add(
-    "POST", "/applications/{clientId}/secret", "Make a new secret; the old one is refused", status=201, errors=(409,)
+    "POST", "/applications/{clientId}/secret", "Make a new secret; the old secret is refused", status=201, errors=(409,)
 )
 async def rotate_application_secret(services: DeveloperServices, call: DeveloperCall) -> ApplicationSecretOut:
     return ApplicationSecretOut(await services.self_service.rotate_secret(call.path["clientId"], by=actor_of(call)))

@@ -36,6 +36,6 @@ async def inject_fault(services: DeveloperServices, call: DeveloperCall, body: N
     return OwnFaultOut(body.fault, to_datetime(until))
 
 
-@OPERATIONS.add("DELETE", _PATH, "Clear the faults of such a module")
+@OPERATIONS.add("DELETE", _PATH, "Clear the faults of a simulated module of a home that the person owns")
 async def clear_faults(services: DeveloperServices, call: DeveloperCall) -> None:
     await services.faults.clear(call.caller, call.id_of("homeId"), call.id_of("moduleId"), address=call.address)

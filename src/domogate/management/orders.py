@@ -85,7 +85,7 @@ def _read_time(cursor: str) -> float:
         raise wrong_cursor() from None
 
 
-@OPERATIONS.add("GET", "/orders/{orderId}", "One order; its id is the Idempotency-Key of the command, if it had one")
+@OPERATIONS.add("GET", "/orders/{orderId}", "One order; if the command had an Idempotency-Key, this key is the id of the order")
 async def get_order(services: ManagementServices, call: OperatorCall) -> OrderOut:
     record = await services.store.find_order(call.path["orderId"])
     if record is None:

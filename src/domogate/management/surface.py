@@ -32,8 +32,8 @@ SURFACE = Surface(
     name="management",
     prefix="/manage/v1",
     description="For operators: users, applications, plants with their people and devices, keys, and the audit log. "
-    f"Every operation needs an access token with the scope {MANAGE_SCOPE} whose user is an operator at that time. "
-    "No subscription key is needed.",
+    f"Every operation needs an access token with the scope {MANAGE_SCOPE}. The user of the token must be an operator "
+    "at that time. No subscription key is needed.",
     operations=[
         *overview.OPERATIONS,
         *cluster.OPERATIONS,

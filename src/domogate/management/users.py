@@ -222,7 +222,7 @@ async def remove_passkey(services: ManagementServices, call: OperatorCall) -> No
     await services.people.remove_passkey(call.id_of("userId"), call.id_of("passkeyId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/external-accounts", "The accounts of other issuers that are bound to the user")
+@OPERATIONS.add("GET", "/users/{userId}/external-accounts", "The accounts at other issuers that are bound to the user")
 async def list_external_accounts(services: ManagementServices, call: OperatorCall) -> Listing[ExternalAccountOut]:
     return await _list_of_user(services, call, services.store.list_external_accounts, ExternalAccountOut.of)
 
@@ -230,7 +230,7 @@ async def list_external_accounts(services: ManagementServices, call: OperatorCal
 @OPERATIONS.add(
     "DELETE",
     "/users/{userId}/external-accounts",
-    "Unbind all accounts of other issuers; the next token of each issuer binds an account by e-mail",
+    "Unbind all accounts at other issuers; the next token of each issuer binds an account by e-mail",
     errors=(409,),
 )
 async def unbind_external_accounts(services: ManagementServices, call: OperatorCall) -> None:

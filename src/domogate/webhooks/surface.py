@@ -73,7 +73,9 @@ async def list_dead_letters(webhooks: Webhooks, call: Call[Caller], query: DeadL
     return first_page(found, query.limit, lambda letter: str(letter.change.cursor), dead_letter_out)
 
 
-@OPERATIONS.add("POST", "/{webhookId}/dead-letters/replay", "Deliver dead letters again: these, or all", errors=(403, 409))
+@OPERATIONS.add(
+    "POST", "/{webhookId}/dead-letters/replay", "Deliver the given dead letters again, or all of them", errors=(403, 409)
+)
 async def replay_dead_letters(webhooks: Webhooks, call: Call[Caller], body: ReplayRequest) -> ReplayedOut:
     webhook_id = call.id_of("webhookId")
     return ReplayedOut(await webhooks.replay(call.caller.principal, webhook_id, body.cursors, address=call.address))
@@ -98,8 +100,8 @@ SURFACE = Surface(
     name="webhooks",
     prefix="/webhooks",
     description="Applications register the URLs to which a plant's events are posted. A request needs a subscription "
-    "key, and an access token or an id token. Only events that the scopes of the token show are delivered, "
-    "while the application's grant has these scopes.",
+    "key, and an access token or an id token. The gateway delivers only events that the scopes of this token show, "
+    "and only while the application's grant has these scopes.",
     operations=OPERATIONS,
     credentials=KeyAndToken,
     errors={

@@ -65,7 +65,7 @@ export const developerApplications = (caller: Caller) => ({
   /** Delete an application and all grants that people gave to it. */
   deleteApplication: (clientId: string, options?: CallOptions): Promise<void> =>
     caller.call(DELETE_APPLICATION, [clientId], options),
-  /** Make a new secret; the old one is refused. */
+  /** Make a new secret; the old secret is refused. */
   rotateApplicationSecret: (clientId: string, options?: CallOptions): Promise<ApplicationSecret> =>
     caller.call(ROTATE_APPLICATION_SECRET, [clientId], options),
 });

@@ -25,7 +25,7 @@ export const developerFaults = (caller: Caller) => ({
   /** Inject a fault into a simulated module of a home that the person owns. */
   injectFault: (homeId: string, moduleId: string, body: NewOwnFault, options?: CallOptions): Promise<OwnFault> =>
     caller.call(INJECT_FAULT, [homeId, moduleId], { ...options, body }),
-  /** Clear the faults of such a module. */
+  /** Clear the faults of a simulated module of a home that the person owns. */
   clearFaults: (homeId: string, moduleId: string, options?: CallOptions): Promise<void> =>
     caller.call(CLEAR_FAULTS, [homeId, moduleId], options),
 });

@@ -38,7 +38,7 @@ export const managementOrders = (caller: Caller) => ({
   /** Commands and their results; the newest is first. Reads all pages. */
   iterateOrders: (query: ListOrdersQuery = {}, options?: CallOptions): AsyncGenerator<Order, void, undefined> =>
     caller.pages(LIST_ORDERS, [], { ...options, query }),
-  /** One order; its id is the Idempotency-Key of the command, if it had one. */
+  /** One order; if the command had an Idempotency-Key, this key is the id of the order. */
   getOrder: (orderId: string, options?: CallOptions): Promise<Order> =>
     caller.call(GET_ORDER, [orderId], options),
 });

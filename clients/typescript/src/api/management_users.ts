@@ -170,10 +170,10 @@ export const managementUsers = (caller: Caller) => ({
   /** Remove a passkey, for example of a lost device. */
   removePasskey: (userId: string, passkeyId: string, options?: CallOptions): Promise<void> =>
     caller.call(REMOVE_PASSKEY, [userId, passkeyId], options),
-  /** The accounts of other issuers that are bound to the user. */
+  /** The accounts at other issuers that are bound to the user. */
   listExternalAccounts: (userId: string, options?: CallOptions): Promise<ExternalAccountList> =>
     caller.call(LIST_EXTERNAL_ACCOUNTS, [userId], options),
-  /** Unbind all accounts of other issuers; the next token of each issuer binds an account by e-mail. */
+  /** Unbind all accounts at other issuers; the next token of each issuer binds an account by e-mail. */
   unbindExternalAccounts: (userId: string, options?: CallOptions): Promise<void> =>
     caller.call(UNBIND_EXTERNAL_ACCOUNTS, [userId], options),
   /** The browsers in which the user is logged in. */

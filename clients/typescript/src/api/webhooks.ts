@@ -102,7 +102,7 @@ export const webhooks = (caller: Caller) => ({
     options?: CallOptions,
   ): AsyncGenerator<DeadLetter, void, undefined> =>
     caller.pages(LIST_DEAD_LETTERS, [webhookId], { ...options, query }),
-  /** Deliver dead letters again: these, or all. */
+  /** Deliver the given dead letters again, or all of them. */
   replayDeadLetters: (webhookId: string, body: ReplayRequest, options?: CallOptions): Promise<Replayed> =>
     caller.call(REPLAY_DEAD_LETTERS, [webhookId], { ...options, body }),
 });

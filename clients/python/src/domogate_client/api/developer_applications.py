@@ -65,7 +65,7 @@ class DeveloperApplicationsApi(SyncGroup):
         self._send(_DELETE_APPLICATION, (client_id,), deadline=deadline)
 
     def rotate_application_secret(self, client_id: str, *, deadline: float | None = None) -> ApplicationSecret:
-        """Make a new secret; the old one is refused."""
+        """Make a new secret; the old secret is refused."""
         return self._send(_ROTATE_APPLICATION_SECRET, (client_id,), deadline=deadline)
 
 
@@ -95,5 +95,5 @@ class AsyncDeveloperApplicationsApi(AsyncGroup):
         await self._send(_DELETE_APPLICATION, (client_id,), deadline=deadline)
 
     async def rotate_application_secret(self, client_id: str, *, deadline: float | None = None) -> ApplicationSecret:
-        """Make a new secret; the old one is refused."""
+        """Make a new secret; the old secret is refused."""
         return await self._send(_ROTATE_APPLICATION_SECRET, (client_id,), deadline=deadline)

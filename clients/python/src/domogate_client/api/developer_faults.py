@@ -24,7 +24,7 @@ class DeveloperFaultsApi(SyncGroup):
         return self._send(_INJECT_FAULT, (home_id, module_id), body=body, deadline=deadline)
 
     def clear_faults(self, home_id: str, module_id: str, *, deadline: float | None = None) -> None:
-        """Clear the faults of such a module."""
+        """Clear the faults of a simulated module of a home that the person owns."""
         self._send(_CLEAR_FAULTS, (home_id, module_id), deadline=deadline)
 
 
@@ -36,5 +36,5 @@ class AsyncDeveloperFaultsApi(AsyncGroup):
         return await self._send(_INJECT_FAULT, (home_id, module_id), body=body, deadline=deadline)
 
     async def clear_faults(self, home_id: str, module_id: str, *, deadline: float | None = None) -> None:
-        """Clear the faults of such a module."""
+        """Clear the faults of a simulated module of a home that the person owns."""
         await self._send(_CLEAR_FAULTS, (home_id, module_id), deadline=deadline)

@@ -62,7 +62,7 @@ class ManagementOrdersApi(SyncGroup):
         )
 
     def get_order(self, order_id: str, *, deadline: float | None = None) -> Order:
-        """One order; its id is the Idempotency-Key of the command, if it had one."""
+        """One order; if the command had an Idempotency-Key, this key is the id of the order."""
         return self._send(_GET_ORDER, (order_id,), deadline=deadline)
 
 
@@ -115,5 +115,5 @@ class AsyncManagementOrdersApi(AsyncGroup):
         )
 
     async def get_order(self, order_id: str, *, deadline: float | None = None) -> Order:
-        """One order; its id is the Idempotency-Key of the command, if it had one."""
+        """One order; if the command had an Idempotency-Key, this key is the id of the order."""
         return await self._send(_GET_ORDER, (order_id,), deadline=deadline)

@@ -118,11 +118,11 @@ class ManagementUsersApi(SyncGroup):
         self._send(_REMOVE_PASSKEY, (user_id, passkey_id), deadline=deadline)
 
     def list_external_accounts(self, user_id: str, *, deadline: float | None = None) -> ExternalAccountList:
-        """The accounts of other issuers that are bound to the user."""
+        """The accounts at other issuers that are bound to the user."""
         return self._send(_LIST_EXTERNAL_ACCOUNTS, (user_id,), deadline=deadline)
 
     def unbind_external_accounts(self, user_id: str, *, deadline: float | None = None) -> None:
-        """Unbind all accounts of other issuers; the next token of each issuer binds an account by e-mail."""
+        """Unbind all accounts at other issuers; the next token of each issuer binds an account by e-mail."""
         self._send(_UNBIND_EXTERNAL_ACCOUNTS, (user_id,), deadline=deadline)
 
     def list_sessions(self, user_id: str, *, deadline: float | None = None) -> SessionList:
@@ -196,11 +196,11 @@ class AsyncManagementUsersApi(AsyncGroup):
         await self._send(_REMOVE_PASSKEY, (user_id, passkey_id), deadline=deadline)
 
     async def list_external_accounts(self, user_id: str, *, deadline: float | None = None) -> ExternalAccountList:
-        """The accounts of other issuers that are bound to the user."""
+        """The accounts at other issuers that are bound to the user."""
         return await self._send(_LIST_EXTERNAL_ACCOUNTS, (user_id,), deadline=deadline)
 
     async def unbind_external_accounts(self, user_id: str, *, deadline: float | None = None) -> None:
-        """Unbind all accounts of other issuers; the next token of each issuer binds an account by e-mail."""
+        """Unbind all accounts at other issuers; the next token of each issuer binds an account by e-mail."""
         await self._send(_UNBIND_EXTERNAL_ACCOUNTS, (user_id,), deadline=deadline)
 
     async def list_sessions(self, user_id: str, *, deadline: float | None = None) -> SessionList:

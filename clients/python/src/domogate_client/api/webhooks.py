@@ -60,7 +60,7 @@ class WebhooksApi(SyncGroup):
         return self._pages(_LIST_DEAD_LETTERS, (webhook_id,), query={"limit": limit})
 
     def replay_dead_letters(self, webhook_id: str, body: ReplayRequest, *, deadline: float | None = None) -> Replayed:
-        """Deliver dead letters again: these, or all."""
+        """Deliver the given dead letters again, or all of them."""
         return self._send(_REPLAY_DEAD_LETTERS, (webhook_id,), body=body, deadline=deadline)
 
 
@@ -102,5 +102,5 @@ class AsyncWebhooksApi(AsyncGroup):
         return self._pages(_LIST_DEAD_LETTERS, (webhook_id,), query={"limit": limit})
 
     async def replay_dead_letters(self, webhook_id: str, body: ReplayRequest, *, deadline: float | None = None) -> Replayed:
-        """Deliver dead letters again: these, or all."""
+        """Deliver the given dead letters again, or all of them."""
         return await self._send(_REPLAY_DEAD_LETTERS, (webhook_id,), body=body, deadline=deadline)
