@@ -246,7 +246,7 @@ class TestValues:
         shown = {row["value"].strip("`"): (row["default"].strip("`"), row["meaning"]) for row in table}
         leaves = list_leaves(yaml.safe_load((CHART / "values.yaml").read_text()))
         assert [leaf for leaf in leaves if not any(leaf == name or leaf.startswith(f"{name}.") for name in shown)] == []
-        assert shown["replicas"] == ("3", "Number of gateways in the mode cluster. The mode single always has one gateway.")
+        assert shown["replicas"] == ("3", "Number of gateways in the mode `cluster`. The mode `single` always has one gateway.")
         assert shown["metrics.serviceMonitor.interval"] == ('"30s"', "Time between two scrapes.")
 
     def test_the_readme_shows_an_installation_with_values_that_exist(self) -> None:

@@ -86,7 +86,7 @@ def _register_counters(gateway: "Gateway", metrics: Metrics) -> None:
     counter(
         "domogate_webhook_deliveries",
         "attempts",
-        "Attempts to deliver an event, by outcome. The outcome dead counts events whose delivery was given up.",
+        "Attempts to deliver an event, by outcome. The outcome `dead` counts events whose delivery was given up.",
         lambda: gateway.dispatcher.counters.by_outcome(),
         ("outcome",),
     )

@@ -61,13 +61,14 @@ def register_backup_metrics(metrics: Metrics, backups: RegularBackups) -> None:
     metrics.gauge(
         "domogate_last_backup_timestamp_seconds",
         "seconds",
-        "Time of the newest backup on a schedule, as seconds since 1970; 0 if there is none. Only with backup_every.",
+        "Time of the newest backup on a schedule, as seconds since 1970; 0 if there is none. "
+        "Only with the setting `backup_every`.",
         lambda: 0 if backups.newest is None else backups.newest.at,
     )
     metrics.gauge(
         "domogate_last_backup_bytes",
         "bytes",
-        "Size of the newest backup on a schedule; 0 if there is none. Only with backup_every.",
+        "Size of the newest backup on a schedule; 0 if there is none. Only with the setting `backup_every`.",
         lambda: 0 if backups.newest is None else backups.newest.size,
     )
 

@@ -30,8 +30,8 @@ def register_server_metrics(metrics: Metrics, connections: Connections, lag: Loo
     metrics.counter(
         "domogate_refused_connections",
         "connections",
-        "Connections that were refused because of a limit. The label has the name of the setting with this limit. It has the "
-        "value system if the operating system did not accept the connection.",
+        "Connections that were refused because of a limit. The label `limit` has the name of the setting with this limit, "
+        "or the value `system` if the operating system did not accept the connection.",
         lambda: connections.refused,
         ("limit",),
     )
