@@ -328,8 +328,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         ),
         "slow_request": Setting(
             "SECONDS",
-            "Log a warning for each request that takes longer, with the path of its operation and what it waited for. Without "
-            "this setting there is no such log.",
+            "Log a warning for each request that takes longer than this time, with the path of its operation and what it "
+            "waited for. Without this setting there is no such log.",
             positive,
         ),
         "trace_endpoint": Setting(
