@@ -36,8 +36,8 @@ _PIECE = 65_536
 _LONGEST_KEPT = 4 * 1024 * 1024
 """The longest document that the history keeps, in characters."""
 _ID_LENGTH = 36
-"""In characters. Each module of a document is longer than its id. So a document with very many modules is too long for the
-history, and is not printed.
+"""In characters. The text of a module is longer than the id of the module. So if a document has very many modules, its text is
+certainly too long for the history, and is not made.
 """
 
 

@@ -14,7 +14,7 @@ from domogate.http_api.problems import problem_of
 
 
 def build_failure_answers(own_apis: Iterable[bytes]) -> dict[bytes, FailureAnswer]:
-    """Return them by the first path segment of the surface. `own_apis` are the segments of our own APIs."""
+    """Return the answers by the first path segment of each surface. `own_apis` are the segments of our own APIs."""
     return {
         **{family.root.encode(): partial(_answer_in_family, family) for family in FAMILIES},
         **dict.fromkeys(own_apis, _answer_with_problem),

@@ -224,7 +224,7 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
 
 
 def name_api(operation: str) -> str:
-    """Return the API of an operation in the metrics: a family, another API, or the first segment of the path."""
+    """Return the API to which an operation in the metrics belongs: a family, another API, or the first segment of the path."""
     return _API_OF.get(operation) or operation.partition(".")[0]
 
 

@@ -62,7 +62,7 @@ def _copy(source: str, target: str, opened: Callable[[int], MoveProgress]) -> Mo
 
 
 async def _compare(before: Settings, after: Settings) -> Comparison:
-    """Ask both stores the same questions about a sample of the data, and verify the audit chain of both stores.
+    """Read the same sample of the data from both stores, and verify the audit chain of both stores.
 
     Raises MoveRefused if the results differ.
     """

@@ -19,7 +19,7 @@ _CHECK_SECONDS = 1.0
 _log = get_logger(__name__)
 
 load_build = cache(files.load_build)
-"""The files do not change while the process runs, so a second gateway of the process does not read them again."""
+"""Reads the built files of the pages. They do not change, so a second gateway in the process does not read them again."""
 
 
 class FirstStart:
@@ -35,7 +35,7 @@ class FirstStart:
         """Return whether the gateway has no active operator yet.
 
         The store is asked at most once a second. After an operator was found, the store is not asked any more. If the
-        store does not answer in time, the result is False until it is asked again.
+        store does not answer in time, the result is False until the store is asked again.
         """
         if not self._has_operator and time.monotonic() - self._checked_at >= _CHECK_SECONDS:
             self._checked_at = time.monotonic()

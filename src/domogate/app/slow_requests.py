@@ -32,7 +32,7 @@ def build_slow_requests(gateway: "Gateway") -> SlowRequests | None:
 
 
 def list_routes() -> Iterator[tuple[str, str]]:
-    """Yield the name of each operation in the metrics, and its path with the names of its parameters."""
+    """Yield two texts for each operation: its name in the metrics, and its path with the names of its parameters."""
     for family in FAMILIES:
         yield from ((operation.id, f"{family.prefix}/{operation.contract_path}") for operation in family.operations)
     for surface in SURFACES:

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 _PATIENCE = 2.0
 """In seconds. A scrape does not wait longer for the database."""
 _FRESH = 30.0
-"""In seconds. Counts of the database that are younger than this are used again, so that frequent scrapes do not load the
-database.
-"""
+"""In seconds. Counts that are not older than this are used again, so that frequent scrapes do not load the database."""
 
 _log = get_logger(__name__)
 

@@ -26,7 +26,7 @@ Origin = tuple[str, int, bool]
 _NEXT_ADDRESS = 0.25
 """In seconds. If an IP address of a name does not answer in this time, the next IP address is tried as well (RFC 8305)."""
 _MOST_IDLE = 1_000
-"""The number of connections that stay open after their answer."""
+"""The greatest number of connections that stay open after the answer to their last request."""
 
 
 class _Receiver(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ class Call(msgspec.Struct, frozen=True):
     path: str
 
     def to_curl(self, base_url: str, credentials: Path) -> str:
-        """Return the curl command in one line. Its flag -i shows the status; a stream has no such flag.
+        """Return the curl command in one line. Its flag -i shows the status; the command for a stream does not have this flag.
 
         The key and the token are in a file, so the line is short.
         """

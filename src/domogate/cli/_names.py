@@ -32,7 +32,7 @@ class Target(msgspec.Struct, frozen=True):
     plant: Plant
     module: Module | None = None
     ambient: str = ""
-    """The name of the module's ambient, if the module has one and `_every_module` returned it."""
+    """The name of the module's ambient. Only `_every_module` sets it. Empty if the module is in no ambient."""
 
     @property
     def id(self) -> Id:

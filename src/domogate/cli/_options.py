@@ -29,7 +29,7 @@ class Declared(NamedTuple):
     min: float | None = None
     max: float | None = None
     panel: str = OPTIONS
-    """The heading in the help."""
+    """The heading under which the help shows the option."""
     show_default: bool = True
 
 

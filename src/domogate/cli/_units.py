@@ -18,7 +18,7 @@ LINKS = (
 """The links that `systemctl enable` makes."""
 SETTINGS = "--config /etc/domogate/domogate.toml --data /var/lib/domogate"
 PROGRAM = Path("/opt/domogate/bin/domogate")
-"""The place of the program that the documentation recommends."""
+"""The path of the program, as the documentation recommends it."""
 LISTEN = ("127.0.0.1:8080",)
 
 

@@ -13,7 +13,7 @@ commands = group("cluster")
 
 @command(commands, "show")
 async def show(settings: Settings, as_json: AsJson = False) -> None:
-    """List the gateways of the cluster: their leases, the shards that they hold, and whether they get messages.
+    """List the gateways of the cluster: their leases, the shards that they hold, and whether they get messages from NATS.
 
     The command reads the database, so it needs no connection to NATS, and shows the same on every machine.
     """

@@ -18,7 +18,7 @@ from domogate.settings.declared import SECRETS, name_credential
 commands = group("service")
 
 _HIDDEN = [Path("/", name) for name in ("home", "root", "run/user", "tmp", "var/tmp")]
-"""The unit hides these folders from the gateway, so its program cannot be there."""
+"""The unit hides these folders from the gateway, so the program of the gateway cannot be in them."""
 _NEXT = """Next, as root:
   systemd-sysusers
   systemd-tmpfiles --create

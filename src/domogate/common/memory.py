@@ -5,9 +5,9 @@ import gc
 from contextlib import suppress
 
 _YOUNG_OBJECTS = 2_000
-"""The collector searches after this number of new objects. With Python's default of 700, a command needs 5 % more CPU time.
+"""The garbage collector runs after this number of new objects. With Python's default of 700, a command needs 5 % more CPU time.
 
-With 10,000, it needs no less time than with 2,000, and the memory of refused requests with long paths is freed too late.
+With 10,000, a command needs no less time than with 2,000, and the memory of refused requests with long paths is freed too late.
 """
 
 
@@ -25,7 +25,7 @@ def finish_start_up() -> None:
 def enable_collector() -> None:
     """Switch the garbage collector on. It ignores the objects that exist now, because they exist until the process ends.
 
-    Nearly all objects of a request are freed without the collector, so it searches less often than by default.
+    Nearly all objects of a request are freed without the collector, so it runs less often than by default.
     """
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS, 10, 10)

@@ -1,4 +1,4 @@
-"""Measures how long the process did not run, for example because it was frozen or the machine was suspended."""
+"""Measures stalls: times in which the process did not run, for example because it was frozen or the machine was suspended."""
 
 import asyncio
 import time

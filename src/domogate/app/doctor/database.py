@@ -20,7 +20,7 @@ from domogate.stores.inspection import inspect_file
 SECONDS = 10.0
 """The longest time for the check of the content of a file, and for the answers of a server."""
 SLOW = 0.02
-"""In seconds. A database is slow if its answer takes longer: a command waits for the database several times."""
+"""In seconds. A database with longer answers is slow. The limit is low, because a command waits for several answers."""
 CLOCK_APART = 2.0
 """In seconds. If the clock of the database and the clock of this machine differ by more, there is a warning: gateways use the
 clock of the database, but logs and certificates use the clock of the machine.

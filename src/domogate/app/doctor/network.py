@@ -1,4 +1,4 @@
-"""Checks of the connections: the ports of the gateway, NATS, MQTT brokers, MyHome gateways, and the mail server."""
+"""Checks of the connections: the ports of the gateway, NATS, MQTT brokers, OpenWebNet gateways, and the mail server."""
 
 import asyncio
 import http.client
@@ -40,9 +40,9 @@ class GatewayCheck(NamedTuple):
 
     finding: Finding
     runs_at: str | None = None
-    """The address, if a gateway answers there."""
+    """The address at which a gateway answers. None if no gateway answers."""
     id: str | None = None
-    """The id of this gateway in its database. None if the gateway did not name it, as older versions do."""
+    """The id of this gateway in its database. None if the gateway did not send its id: older versions never send it."""
     certificate: bytes | None = None
     """The certificate (DER) with which this gateway answered."""
 

@@ -1,4 +1,4 @@
-"""The page for a forgotten password. If mail is configured, a one-time link is mailed to the account (Decision 0031).
+"""The page for a forgotten password. If mail is configured, a one-time link is mailed to the person (Decision 0031).
 
 The page does not reveal whether an account exists. It is rendered before the account is looked up, and it is the same for every
 e-mail address.

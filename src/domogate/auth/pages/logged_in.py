@@ -82,7 +82,7 @@ class LoggedInPages(PageGroup):
     """A group of pages for people who are logged in. A request without a login is redirected to the login."""
 
     start = ACCOUNT_PATH
-    """The page at which a person who posted a form without a login continues after the login."""
+    """If a person posts a form without a login, the person logs in first and then continues at this page."""
 
     def form(self, path: str, show: Show, act: Act, password: PasswordAgain = PasswordAgain.NEVER) -> Route:
         """Return the route of a page with one form, which is posted to the same path."""
