@@ -31,9 +31,9 @@ class Operation(NamedTuple):
     body: Schema | None = None
     """The schema of a 200 answer. None if the specification does not show this body."""
     sends: dict[str, object] | None = None
-    """A right body of a request."""
+    """A correct body of a request. None if the request has no body."""
     scope: str = ""
-    """The scopes of which the token needs one. Empty if the specification shows none."""
+    """The token needs one of these scopes. Empty if the specification shows no scope."""
 
     def __str__(self) -> str:
         return self.name
@@ -249,9 +249,9 @@ E20 = Operation("E20", "Create resource", "POST", "echo/resource", _listed(200),
 OPERATIONS = (E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13, E14, E15, E16, E17, E18, E19, E20)
 FAMILIES = tuple(dict.fromkeys(operation.family for operation in OPERATIONS))
 LISTS = {"E6": "plants", "E10": "", "E14": "plants", "E16": "plugs", "E17": "", "E18": ""}
-"""The operations that answer with another status if the list is empty.
+"""The operations that answer with a list. If the list is empty, their status is not 200.
 
-The value is the field with the list, or empty for the whole body.
+Each value is the name of the field that has the list. The value is empty if the whole body is the list.
 """
 
 _ERROR_A = record(

@@ -72,7 +72,7 @@ def _check_ids(session: Session, operation: Operation, subjects: Subjects) -> No
 
 
 def _expect(session: Session, rule: Rule, operation: Operation, ids: Ids, right: set[int], about: str) -> None:
-    """Send a request with these ids. Check that its status is in `right`, and that the operation lists it."""
+    """Send a request with these ids. Check that the status of the answer is in `right` and is listed by the operation."""
     exchange = session.ask(operation, ids)
     holds = exchange.status in right & operation.statuses
     session.check(rule, operation, exchange, holds, f"for {about} the status is {exchange.status}")

@@ -96,7 +96,7 @@ def _choose_families(session: Session, target: Target) -> tuple[str, ...]:
     """Return the families that can be checked with the given tokens.
 
     Home control and the other families want different kinds of tokens (Spec 5). If there is only one token, it is tried on
-    both. The families that refuse it are not checked, unless all families refuse it.
+    home control and on another family. The families that refuse it are not checked, unless all families refuse it.
     """
     of_home_control = [name for name in target.families if name == E3.family]
     others = [name for name in target.families if name != E3.family]

@@ -98,7 +98,7 @@ class Session:
         return exchange
 
     def ask_known(self, operation: Operation, ids: dict[str, str] | None = None) -> Exchange:
-        """Send a correct request about something of the user. Note a finding if it does not succeed."""
+        """Send a correct request about the user's own plants or devices. Note a finding if the request does not succeed."""
         exchange = self.ask(operation, ids)
         status, is_device = exchange.status, "{module}" in operation.path
         if status in operation.statuses & ({404, 408, 500} if is_device else {404, 408}):

@@ -39,7 +39,7 @@ class Site:
         return path in self._manifest.files
 
     def find_page(self, path: str) -> str | None:
-        """Return the page that a person means who leaves out `.html`, or writes the name of the source file."""
+        """Return the page for a path without `.html`, or for the path of a source file (`.md`)."""
         name = path.removesuffix("/").removesuffix(".md")
         return next((page for page in (f"{name}.html", f"{name}/index.html") if self.has(page)), None)
 

@@ -31,7 +31,7 @@ class SelfServiceOut(OutputModel, frozen=True):
 
 
 class NewApplication(InputModel, frozen=True):
-    """An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot."""
+    """An application to register. `confidential`: whether it can keep a secret. Browsers and phones cannot keep secrets."""
 
     name: Annotated[str, Meta(min_length=1)]
     confidential: bool

@@ -97,7 +97,7 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     None if no person sent the command, or if an earlier version of Domogate stored the order.
     """
     once: bool = False
-    """Whether a second order with this id is refused. Otherwise it gets the answer of the first. The field is not stored."""
+    """Whether a second order with this id is refused. If not, it gets the answer of the first order. Not stored."""
 
     def repeats(self, other: "Order") -> bool:
         """Whether this order and `other` have the same command for the same module."""
@@ -115,7 +115,7 @@ class OrderState(StrEnum):
     FAILED = "failed"
     """The device refused the order or could not be reached."""
     EXPIRED = "expired"
-    """The deadline passed before the order was sent. If `sent_at` is set, it passed before the device confirmed the order."""
+    """The deadline passed before the order was sent or, if `sent_at` is set, before the device confirmed the order."""
     UNKNOWN = "unknown"
     """The order was sent, but the process ended before the outcome was known."""
 

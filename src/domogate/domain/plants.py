@@ -42,7 +42,7 @@ class Invitation(msgspec.Struct, frozen=True, gc=False):
 
 
 class Plant(msgspec.Struct, frozen=True, gc=False):
-    """An installation and its people, as lists of plants show it. Its floors, ambients and modules are in its Topology."""
+    """An installation and its people: the data for lists of plants. Its floors, ambients and modules are in its Topology."""
 
     id: Id
     internal_id: Id

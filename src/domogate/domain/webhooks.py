@@ -70,7 +70,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The problem of the last attempt, for the operator of the receiver."""
     ended_at: float | None = None
     ended_why: str = ""
-    """A sentence: an `EndReason`, or a sentence of another version of the gateway."""
+    """The reason why the webhook ended, as a sentence: an `EndReason`, or a sentence of another version of the gateway."""
 
     @property
     def ended_reason(self) -> str:

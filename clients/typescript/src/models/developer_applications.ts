@@ -37,7 +37,7 @@ export interface CreatedApplication {
 }
 
 /**
- * An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot.
+ * An application to register. `confidential`: whether it can keep a secret. Browsers and phones cannot keep secrets.
  */
 export interface NewApplication {
   readonly name: string;

@@ -44,8 +44,8 @@ class CreatedApplication(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewApplication(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it
-    cannot."""
+    """An application to register. `confidential`: whether it can keep a secret. Browsers and phones cannot keep
+    secrets."""
 
     name: str
     confidential: bool
