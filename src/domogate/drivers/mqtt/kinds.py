@@ -119,7 +119,7 @@ _STATES: Mapping[DeviceKind, _MakeState] = MappingProxyType(
 )
 
 KINDS = frozenset(_STATES)
-"""The kinds of modules that MQTT can drive. Scenes belong to the gateway."""
+"""The kinds of modules that MQTT can drive. Scenes are not among them: the gateway itself runs a scene."""
 
 
 def make_state(kind: DeviceKind, properties: Properties, readings: Readings) -> State | None:
@@ -189,7 +189,7 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
 _NEAR: Mapping[str, float] = MappingProxyType({"level": 2, "position": 2, "set_point": 0.5, "saturation": 6})
 _NEAR_HUE = 8
 _WITHOUT_FUNCTION = (ThermostatMode.OFF, ThermostatMode.AUTOMATIC)
-"""In these modes many thermostats report no function, so the mode confirms the mode and the function."""
+"""In these modes many thermostats report no function, so a report of the wanted mode also confirms the function."""
 _UNSATURATED = 15
 """Below this saturation the hue has no meaning."""
 

@@ -39,7 +39,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     topic: str
     path: str = ""
-    """If empty, the value is the whole payload, which does not have to be JSON."""
+    """The place of the value in the JSON. If empty, the value is the whole payload, which does not have to be JSON."""
     map: dict[str, Scalar] = {}
     """The meaning of each value. Values that are not in the map are ignored, if there is no `other`."""
     other: Scalar | None = None

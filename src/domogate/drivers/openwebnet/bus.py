@@ -61,7 +61,7 @@ class Bus:
         self._absence: Absence | None = None
         self._opened_at: float | None = None
         self._gateway_known = asyncio.Event()
-        """Set as soon as it is known whether the gateway can be reached."""
+        """Set as soon as it is known whether the OpenWebNet gateway can be reached."""
         self._group_reads: dict[StatusRequest, float] = {}
         """For each group request: the time when it was sent, or will be sent."""
         self._tasks: list[asyncio.Task[None]] = []

@@ -14,14 +14,16 @@ REPLY_TIMEOUT = 4.0
 MOST_WAITING = 500
 """The largest number of waiting requests.
 
-Gateways process about twenty frames per second, so any further request would time out.
+OpenWebNet gateways process about twenty frames per second, so any further request would time out.
 """
 
 REFUSED_FOR = 61.0
-"""In seconds. After a refused password there is no new attempt for this time: gateways count failures and lock clients out."""
+"""In seconds. After a refused password there is no new attempt for this time: OpenWebNet gateways count failures and lock
+clients out.
+"""
 
 IDLE_LIMIT = 15.0
-"""In seconds. A session that was idle for longer is not used again: gateways close an idle session after half a minute."""
+"""In seconds. A session that was idle for longer is not used again: OpenWebNet gateways close idle sessions after 30 s."""
 
 
 class NotSent(Exception):

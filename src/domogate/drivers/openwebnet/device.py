@@ -22,7 +22,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     requests: tuple[Request, ...]
     is_confirmed: Callable[[], bool] | None = None
-    """Whether the state confirms the command, after a new event. None if the ACK of the gateway is the only confirmation."""
+    """Whether the state confirms the command, after a new event. None if the ACK is the only confirmation."""
     on_done: Callable[[], None] | None = None
     """Called after the confirmation."""
     read_after: float | None = None

@@ -1,6 +1,6 @@
 """One connection to an OpenWebNet gateway: first the login, then frames (OpenWebNet, introduction).
 
-In the login, the client proves that it knows the password. With HMAC, the gateway proves it too.
+In the login, the client proves that it knows the password. With HMAC, the OpenWebNet gateway proves it too.
 """
 
 import asyncio

@@ -42,7 +42,7 @@ _MODES = {
 }
 _FUNCTION_DIGIT = {ThermostatFunction.HEATING: 1, ThermostatFunction.COOLING: 2}
 _LOCAL = {"4": ThermostatMode.OFF, "5": ThermostatMode.PROTECTION}
-"""The positions of the knob on the wall that mean a mode, not an offset."""
+"""A thermostat on the wall has a knob. These positions of the knob mean a mode; its other positions mean an offset."""
 
 
 def decode_what(what: int) -> _Decoded | None:

@@ -24,7 +24,7 @@ _SKY = 44
 _DUSK = 0.12
 """Below this daylight the lamp at the door is on."""
 _VISIT = 120.0
-"""In seconds. In each period of this length, a visitor or nobody is there, by chance."""
+"""In seconds. Chance decides for each period of this length whether a visitor is there."""
 
 Color = tuple[int, int, int]
 

@@ -45,7 +45,7 @@ class SimulatedModule:
         self.reported = reported
         self.reachable = reachable
         self.confirmed = True
-        """Whether a driver has reported the state, and the module has answered since then."""
+        """False if no driver has reported the state yet, or if the module was silent and has not reported again."""
         self.behaviour = Behaviour.NORMAL
         self.absence: Absence | None = None
 

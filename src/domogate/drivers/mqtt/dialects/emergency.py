@@ -1,4 +1,4 @@
-"""The dialect emergency: topics and templates describe an emergency controller or unit (docs/mqtt.md has examples).
+"""The dialect `emergency`: topics and templates describe an emergency controller or unit (docs/mqtt.md has examples).
 
 It only reads: a unit tests itself (EN 62034) and reports the result.
 """
@@ -145,7 +145,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The options of the dialect emergency: where the failures, the charge and the tests of a controller or unit are read."""
+    """The options of the dialect `emergency`: where the failures, the charge and the tests of a controller or unit are read."""
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     failures: FailureSource | None = None

@@ -1,4 +1,4 @@
-"""The dialect generic: topics and templates in the module's options describe any device (docs/mqtt.md has examples)."""
+"""The dialect `generic`: topics and templates in the module's options describe any device (docs/mqtt.md has examples)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -129,7 +129,7 @@ def _read_operation(value: object) -> Properties:
 
 
 class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The options of the dialect generic. For each property they say how it is read, and how it is sent."""
+    """The options of the dialect `generic`. For each property they say how it is read, and how it is sent."""
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     state: dict[str, Source] = {}
@@ -143,7 +143,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     `broker`: the broker confirms the order, because the device never reports.
     """
     color_as: ColorFormat = "hs"
-    """The values of `color`: hue and saturation, red, green and blue, or a chromaticity."""
+    """The values of `color`: hue and saturation (`hs`); red, green and blue (`rgb`); or a chromaticity (`xy`)."""
     picture: str | None = None
     """The topic on which a camera publishes pictures, as JPEG or PNG."""
 
@@ -201,7 +201,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     def _reported(self) -> frozenset[str]:
         """The names of the properties in the table `state`.
 
-        If they include both hue and saturation, the name of the colour is added; the same applies to mode and function.
+        If they include `hue` and `saturation`, `color` is added. If they include `mode` and `function`, `operation` is added.
         """
         names = frozenset(self.state)
         return names | {name for name, parts in _JOINED.items() if parts <= names}
@@ -277,7 +277,8 @@ class Generic(Codec):
     def _encode_operation(self, mode: object, function: object) -> Publication:
         """Return the message that sets mode and function.
 
-        It has the function in the manual mode, and in another mode if `map` has a word for this mode with this function.
+        In the manual mode, the message names the mode and the function. In another mode, it names the function only if `map`
+        has a word for this mode with this function.
         """
         target = self._options.command[_OPERATION]
         known = ThermostatMode.MANUAL if mode is None else mode

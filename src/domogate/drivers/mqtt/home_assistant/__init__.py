@@ -1,4 +1,4 @@
-"""Devices that announce themselves as Home Assistant expects it (MQTT discovery). They become modules of the dialect generic.
+"""Devices that announce themselves as Home Assistant expects it (MQTT discovery). They become modules of the dialect `generic`.
 
 Source: the documentation of Home Assistant, page "MQTT", section "MQTT Discovery", and the pages of the single components.
 """

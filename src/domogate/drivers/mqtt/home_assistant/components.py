@@ -1,4 +1,4 @@
-"""Translates the components of Home Assistant to kinds of modules and to options of the dialect generic."""
+"""Translates the components of Home Assistant to kinds of modules and to options of the dialect `generic`."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -98,7 +98,7 @@ def _lock(said: Announcement) -> Translation:
 
 
 def _pressed(payload: str, default: str) -> Callable[[Announcement], Translation]:
-    """Return the translation of something that can only be activated, and that has no state."""
+    """Return the translation of a component that can only be activated, and that has no state."""
 
     def translate(said: Announcement) -> Translation:
         target = read_target(said, "command_topic", "command_template", words={"true": said.text(payload, default)})

@@ -1,4 +1,4 @@
-"""Makes the entries of the tables `state` and `command` of the dialect generic from topics and templates of announcements."""
+"""Makes the entries of the tables `state` and `command` of the dialect `generic` from announced topics and templates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +58,7 @@ def read_target(
 ) -> dict[str, Any]:
     """Return the entry of the table `command`, as `read_source` does it for the table `state`. Raises Untranslatable.
 
-    `name` is another name of the value in this template.
+    In this template, the value can have the name `value` or the name in the argument `name`.
     """
     if not said.text(topic):
         return {}

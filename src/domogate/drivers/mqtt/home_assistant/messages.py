@@ -64,7 +64,7 @@ _NAMES = MappingProxyType(
         "mdl": "model",
     }
 )
-"""The abbreviations that are not such a sequence."""
+"""The abbreviations that are not a sequence of the words in `_WORDS`."""
 
 
 class Announcement(msgspec.Struct, frozen=True):
@@ -97,7 +97,7 @@ class Announcement(msgspec.Struct, frozen=True):
 def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
     """Yield the parts in one announcement. Raises Unreadable.
 
-    The announcement of a bridge has no parts: a module of a gateway must not become a device of a gateway (Decision 0122).
+    Yield nothing for the announcement of a bridge of Domogate: its modules must not be found as new devices (Decision 0122).
     """
     if len(payload) > _LARGEST_MESSAGE:
         raise Unreadable(f"it has more than {_LARGEST_MESSAGE // 1024} KiB")

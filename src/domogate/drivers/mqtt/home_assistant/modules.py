@@ -74,7 +74,7 @@ def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
 def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Candidate]:
     """Yield the modules of one device. If the device has no modules, yield one candidate with the reason.
 
-    Count the parts that no module uses in `unused`.
+    Add the parts that no module uses to the counts in `unused`.
     """
     driven, meters, rest = _sort(parts)
     candidates: list[Candidate] = []
@@ -133,7 +133,7 @@ def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) ->
 
 
 def _remote(rest: list[Announcement]) -> Candidate | None:
-    """Return the remote control of a device that has buttons and says how full its battery is."""
+    """Return a remote control if the device has buttons and reports the charge of its battery. Otherwise return None."""
     battery = next((said for said in rest if said.component == "sensor" and said.text("device_class") == "battery"), None)
     if battery is None or not any(said.component in _OF_REMOTES for said in rest):
         return None

@@ -1,4 +1,4 @@
-"""Translates templates of announcements to paths, scales, words and payloads of the dialect generic.
+"""Translates templates of announcements to paths, scales, words and payloads of the dialect `generic`.
 
 Only a small part of the template language Jinja is translated (`expressions.py`). No template is executed.
 """
