@@ -30,7 +30,7 @@ class Tls:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """What a new connection uses."""
+        """The TLS settings for new connections. They contain the certificate."""
         if self._context is None:
             raise RuntimeError("the certificate is not loaded")
         return self._context

@@ -30,7 +30,7 @@ Reply = tuple[int, bytes, bytes]
 
 
 _LARGE = 16_384
-"""A body of this number of bytes or more is not copied behind its headers."""
+"""A body of this number of bytes or more is written separately, because copying it behind its headers would take time."""
 _MOST_BODY = 16_384
 """The largest number of bytes of the body of a direct request."""
 _END, _CLOSE = b"\r\n", b"connection: close\r\n\r\n"
@@ -54,7 +54,7 @@ class DirectRequest(msgspec.Struct, frozen=True):
     body_size: int
     keep_alive: bool
     notes: dict[str, Any] = {}
-    """The notes of all requests whose header section has these bytes."""
+    """The notes (`Request.notes`) that all requests with this header section share."""
 
 
 class DirectApp(Protocol):

@@ -24,7 +24,7 @@ _MOST_CAUSES = 200
 _LONGEST_REASON = 200
 _NUMBERS = re.compile(r"\d+")
 _IS_COUNT = "is_count"
-"""The attribute of a log record that is a line with a count."""
+"""If a log record is a line with a count, it has this attribute."""
 
 
 class _Cause(NamedTuple):

@@ -45,7 +45,7 @@ _SECRET_TEXT = (
 )
 
 _TERMINAL = re.compile(r"\x1b\[[0-9;]*m")
-"""The colours that a terminal shows."""
+"""The control sequences for colours in a terminal."""
 
 _COLOURS = {"debug": "\x1b[32m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m", "critical": "\x1b[31m"}
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -59,7 +59,7 @@ def redact_text(text: str) -> str:
 
 
 def redact_value(value: Any, levels: int = 6) -> Any:
-    """Return the value without secrets. After this number of levels, a list or an object becomes a text.
+    """Return the value without secrets. A list or an object that is more than `levels` levels deep becomes a text.
 
     Secrets are the fields that have the name of a secret, and the texts that look like a secret.
     """

@@ -7,13 +7,13 @@ from domogate.common.log import get_logger
 from domogate.common.waits import Waits
 
 _MOST, _INTERVAL = 10, 10.0
-"""At most this number of lines is written in this number of seconds."""
+"""At most `_MOST` lines are written in `_INTERVAL` seconds."""
 
 _log = get_logger("domogate.slow")
 
 
 class SlowRequests:
-    """Writes the lines. If many requests are slow, a later line has the number of requests without a line."""
+    """Writes the lines about slow requests. If there are too many, a later line says how many got no line."""
 
     def __init__(self, limit: float, routes: Mapping[str, str], waits: Waits) -> None:
         """`limit` is the longest duration of a fast request in seconds. `routes` has the path of each operation."""
@@ -25,7 +25,10 @@ class SlowRequests:
         self._omitted = 0
 
     def forget(self) -> None:
-        """Forget the waits of a fast request. Otherwise a later request with the same request id would get these waits."""
+        """Forget how long a fast request waited.
+
+        Otherwise the line about a later request with the same request id would show these waiting times.
+        """
         self._waits.take()
 
     def log(self, method: str, operation: str, status: int, seconds: float) -> None:

@@ -30,7 +30,7 @@ _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
 _ABOUT = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "writeOnly"})
 _KNOWN = _RULES_OF_SCALARS | _RULES_OF_LISTS | _RULES_OF_OBJECTS | _OTHER_RULES | _ABOUT
 _MOST_WORDS = 1_000
-"""The number of values of one key for which the readers, or the results of reading, are cached."""
+"""For each key, at most this number of different values is cached, each with its reader or with the result of reading it."""
 
 
 class NotQuick(Exception):

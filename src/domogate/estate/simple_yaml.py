@@ -2,8 +2,8 @@
 
 Simple YAML has block lists, and block mappings with words as keys. A value is a plain text of usual characters, a quoted text,
 or a list or mapping in brackets. Each value is within one line. Each comment has its own line. For such text the result is
-the same as the result of the YAML parser, but without positions. Reading takes a fraction of the time. Other text raises
-NotSimple; then the YAML parser must read the whole file.
+the same as the result of the YAML parser, except that the values have no line numbers. Reading takes a fraction of the time.
+Other text raises NotSimple; then the YAML parser must read the whole file.
 """
 
 import json
@@ -20,7 +20,7 @@ Raw: TypeAlias = Any
 
 BLOCK = 64 * 1024
 _SHORT, _MOST_VALUES = 200, 1_000
-"""While a file is read, values in brackets up to this length are cached, at most this number of values."""
+"""While a file is read, values in brackets of up to `_SHORT` characters are cached, at most `_MOST_VALUES` values."""
 _KEY = "[A-Za-z_][A-Za-z0-9_-]*"
 _USUAL = r"[\w ./@+()&'-]"
 _PLAIN = rf"-?\w{_USUAL}*(?::\w{_USUAL}*)*(?<! )"
@@ -53,7 +53,7 @@ class NotSimple(Exception):
 
 
 def has_odd_characters(text: str) -> bool:
-    """Return whether the text has a character that YAML refuses or takes as a line break, or a tab."""
+    """Return whether the text has a tab, or a character that YAML refuses or takes as a line break."""
     return not text.replace("\n", "").isprintable() and _odd(text) is not None
 
 

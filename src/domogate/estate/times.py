@@ -15,9 +15,9 @@ _MOST_TIMES = 1_000
 
 @lru_cache(_MOST_TIMES)
 def parse_time(text: str) -> float | None:
-    """Return the seconds of a date, or of a date and time with Z or a UTC offset, in the years 1970 to 9999.
+    """Return the time in seconds since the epoch.
 
-    Return None for any other text.
+    The text is a date, or a date and time with Z or a UTC offset, in the years 1970 to 9999. Return None for any other text.
     """
     match = _MOMENT(text)
     if match is None:

@@ -36,7 +36,7 @@ _MOST_WAITING, _MOST_WAITING_BYTES = 65_536, 8 << 20
 """The number and the bytes of the messages of one subscription that may wait for their handler. More messages are lost."""
 _NO_RESPONDERS = "503"
 _RETURN_SECONDS = 5.0
-"""When the NATS servers run again, all gateways are connected again within this time: a pause, and an attempt to connect."""
+"""When the NATS servers run again, each gateway connects again within this time. It is enough for a pause and an attempt."""
 
 _jitter = SystemRandom().uniform
 
@@ -76,8 +76,8 @@ class Inbox:
     async def receive(self) -> bytes:
         """Wait for the next message.
 
-        Raises NoRespondersError if nobody is subscribed to the subject of the question, ConnectionError if the connection is
-        lost.
+        Raises NoRespondersError if nobody is subscribed to the subject to which the question was sent, and ConnectionError if
+        the connection is lost.
         """
         try:
             message = await self._messages.next_msg(None)
@@ -89,13 +89,13 @@ class Inbox:
 
 
 class _Client(Client):
-    """A NATS client that corrects two faults of the library."""
+    """A NATS client that corrects two bugs of the library."""
 
     async def _send_ping(self, future: "asyncio.Future[bool] | None" = None) -> None:
         """Send a ping after the commands that wait in the buffer. This method replaces a method of the library.
 
-        The library sends the ping before them. Then the answer to the ping does not prove that the server has got these
-        commands, and a subscription that is drained could lose messages.
+        The library sends the ping before these commands. Then the answer to the ping does not prove that the server has got the
+        commands, and messages could get lost when a subscription is ended.
         """
         self._pongs.append(asyncio.Future() if future is None else future)
         await self._send_command(PING_PROTO)

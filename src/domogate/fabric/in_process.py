@@ -8,7 +8,7 @@ from domogate.ports import Clock, DeviceHost, Picture
 
 
 class InProcessFabric:
-    """Passes orders and questions to the host. The host ends them at their deadline."""
+    """Passes orders and questions to the part that drives the plants (`DeviceHost`), which ends them at their deadline."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -57,7 +57,10 @@ _FEED_PAUSE = 0.005
 _LAST_ANSWERS = 1.0
 """In seconds. When the gateway lets shards go or leaves the cluster, it answers earlier questions within this time."""
 _LEEWAY = 0.15
-"""The seconds that a caller waits after the deadline. The host needs up to 0.1 s to write the outcome of the order."""
+"""In seconds. A caller still waits for this time after the deadline.
+
+The gateway that drives the plant needs up to 0.1 s after the deadline to write the outcome of the order.
+"""
 _ENVELOPE = 1_024
 """The number of bytes that a message with a picture keeps free for its other fields."""
 

@@ -14,7 +14,7 @@ _STEPS = 100
 If much time passes in one call, the heating is computed in only `_STEPS` steps.
 """
 _MEMORY = 2 * 86_400.0
-"""In seconds. Earlier events have no effect on the temperature of a room."""
+"""In seconds. An event that is longer ago than this has no effect on the temperature of a room."""
 _SUN = 7.0
 _AIRED_FACTOR = 4.0
 _AIRING_SPAN = 6 * 3600.0
@@ -25,7 +25,7 @@ class Regulator(Protocol):
     """A thermostat that heats or cools the room."""
 
     def regulate(self, at: float, celsius: float) -> float:
-        """Switch the heating or cooling on or off, for this time and this room temperature.
+        """Switch the heating or cooling on or off, as this time and this room temperature require.
 
         Returns the number of degrees by which the thermostat warms the room after a long time.
         """

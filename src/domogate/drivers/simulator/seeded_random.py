@@ -85,7 +85,10 @@ class MeasureSchedule:
 
 
 class ResidentActivity:
-    """Residents who use a device from time to time. They do nothing for two hours after a command or a start."""
+    """Residents who use a device from time to time.
+
+    They do nothing for two hours after a command to the device, and for two hours after the device was added to the simulator.
+    """
 
     __slots__ = ("_paused_until", "_random", "_slot", "_slots")
 
