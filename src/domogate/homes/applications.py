@@ -33,7 +33,7 @@ class ApplicationOut(OutputModel, frozen=True):
 
     `current` is true for the application that sends this request.
 
-    `homes` are the homes that the person chose for it; null means all homes of the person.
+    `homes` are the homes that the person chose for the application; null means all homes of the person.
     """
 
     client_id: str

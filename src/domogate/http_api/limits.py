@@ -11,7 +11,9 @@ from domogate.wire import InputModel, OutputModel
 
 
 class LimitsOut(OutputModel, frozen=True):
-    """The places of the plant that a guest may use, and the period. Without places, the guest may use all of the plant."""
+    """The ids of the floors, ambients and modules that a guest may use, and the period. If all three lists are empty, the
+    guest may use all of the plant.
+    """
 
     floors: tuple[str, ...]
     ambients: tuple[str, ...]
@@ -38,9 +40,9 @@ class InvitationLinkOut(OutputModel, frozen=True):
 
 
 class NewLimits(InputModel, frozen=True):
-    """New limits of a guest: ids of places of the plant, and the period.
+    """New limits of a guest: the ids of the floors, ambients and modules that the guest may use, and the period.
 
-    All fields are optional. Without places, the guest may use all of the plant.
+    All fields are optional. If all three lists are empty, the guest may use all of the plant.
     """
 
     floors: tuple[str, ...] = ()
@@ -51,7 +53,7 @@ class NewLimits(InputModel, frozen=True):
 
 
 def read_limits(given: NewLimits | None) -> Limits | None:
-    """Return the limits. Raises Problem if a place is not an id or a time cannot be stored."""
+    """Return the limits. Raises Problem if an entry of a list is not an id, or if a time cannot be stored."""
     if given is None:
         return None
     return Limits(

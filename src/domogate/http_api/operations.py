@@ -108,7 +108,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperationTable(list[Operation]):
-    """The operations of one subject, in the order of their declaration.
+    """The operations of one part of a surface, in the order of their declaration.
 
     `max_body` limits the length of a request body, in bytes, for each operation that declares no limit of its own.
     """

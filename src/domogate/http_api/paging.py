@@ -50,7 +50,7 @@ def first_page(items: Sequence[T], limit: int, key: Callable[[T], str], to_outpu
 
 
 def end_of_page(items: Sequence[T], limit: int, time_of: Callable[[T], float]) -> int:
-    """Return the index of the first item of the next page of a list whose cursors are times.
+    """In a list whose cursors are times, return the index of the first item of the next page.
 
     Items of the same time stay on one page, so a page can be longer than its limit.
     """

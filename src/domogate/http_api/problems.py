@@ -16,9 +16,9 @@ from domogate.services.refusals import Reason, Refused
 MEDIA_TYPE = "application/problem+json"
 
 _BEGINNING, _END = 500, 100
-"""The number of characters at the beginning and at the end of a long detail that are sent.
+"""Of a long detail, only this number of characters from its beginning and from its end is sent.
 
-The middle of a longer detail is left out, because the detail may quote a long value.
+The middle is left out, because the detail may quote a long value.
 """
 
 # Statuses of the specification (Spec 7) that http.HTTPStatus does not have.

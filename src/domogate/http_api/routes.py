@@ -43,7 +43,7 @@ class SurfaceRoutes:
 
 
 routes_of = cache(SurfaceRoutes)
-"""The routes of a surface do not change, so a second gateway of the process does not build them again."""
+"""Returns the routes of a surface. They do not change, so a second gateway in the same process does not build them again."""
 
 
 def _match(segments: Sequence[str], given: Sequence[bytes]) -> dict[str, str] | None:

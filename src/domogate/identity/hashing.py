@@ -14,7 +14,7 @@ import argon2
 
 _NICENESS = 19
 _PAUSE = 0.75
-"""The pause between two passwords, as a share of the time that hashing one password takes.
+"""The pause between the hashing of two passwords, as a share of the time that hashing one password takes.
 
 In the pause the processor can do other work, even during many logins.
 """

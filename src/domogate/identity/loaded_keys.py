@@ -1,7 +1,7 @@
 """Signing keys in memory: they sign JWTs in the compact form, and verify their signatures (RFC 7515 §7.1, RFC 7518 §3).
 
-The library joserfc makes and reads the keys, and `tokens.py` verifies tokens with it. This module does not use its functions
-that sign and verify: they check the key and the header for each signature, and take twice as long.
+The library joserfc makes and reads the keys, and `tokens.py` verifies tokens with it. This module does not use the
+functions of joserfc that sign and verify: they check the key and the header for each signature, and take twice as long.
 """
 
 import hashlib

@@ -23,7 +23,9 @@ class ClientOut(RegistrationOut, frozen=True):
 
 
 class NewClient(InputModel, frozen=True):
-    """An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot."""
+    """An application to register. `confidential` says whether the application can keep a secret: an application in a browser
+    or on a phone cannot keep a secret.
+    """
 
     id: str
     name: str

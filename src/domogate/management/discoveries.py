@@ -1,4 +1,4 @@
-"""Operations that find devices with a driver, and place them into the rooms of a plant."""
+"""Operations that let a driver search for devices, and that add the found devices to the rooms of a plant."""
 
 from typing import Annotated
 

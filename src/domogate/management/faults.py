@@ -38,7 +38,7 @@ class FaultOut(OutputModel, frozen=True):
 
 
 class NewFault(InputModel, frozen=True):
-    """A fault to inject. Only battery and failure have a `value`.
+    """A fault to inject. Only the faults `battery` and `failure` have a `value`.
 
     The fault lasts for the given `seconds`, or until the time in `until`. If both fields are missing, the fault lasts until it
     is cleared.

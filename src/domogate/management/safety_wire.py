@@ -18,7 +18,8 @@ from domogate.wire.states import EmergencyTestOut, FailureOut
 class PlannedTestOut(OutputModel, frozen=True):
     """The schedule of one kind of test of one unit. `last` is null if no test is recorded.
 
-    Then `dueAt` is the time at which the unit was commissioned or began to charge, if this time is known.
+    If no test is recorded, `dueAt` is the time at which the unit was commissioned or began to charge, or null if this time is
+    not known.
     """
 
     kind: EmergencyTestKind

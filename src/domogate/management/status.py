@@ -54,7 +54,7 @@ class Status(msgspec.Struct, frozen=True):
     is_database_reachable: Callable[[], bool]
     clock_check: ClockCheck
     find_warnings: Callable[[], Mapping[ProblemKind, str]]
-    """Returns the problems that operators must know. The gateway is ready in spite of them."""
+    """Returns the problems that operators must know about. The gateway is ready in spite of these problems."""
     read_cluster: Callable[[], ClusterStatus | None]
     """Returns the status of the cluster, or None if this gateway is not a member of a cluster."""
     list_settings: Callable[[], Sequence[SettingOut]]

@@ -28,7 +28,8 @@ export interface CreatedClient {
 }
 
 /**
- * An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot.
+ * An application to register. `confidential` says whether the application can keep a secret: an application in a
+ * browser or on a phone cannot keep a secret.
  */
 export interface NewClient {
   readonly id: string;

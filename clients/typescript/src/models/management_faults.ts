@@ -23,7 +23,7 @@ export interface Cleared {
   readonly cleared: number;
 }
 
-/** A fault to inject. Only battery and failure have a `value`. */
+/** A fault to inject. Only the faults `battery` and `failure` have a `value`. */
 export interface NewFault {
   readonly fault: InjectedFault;
   readonly moduleId?: string | null;

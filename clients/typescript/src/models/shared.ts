@@ -36,7 +36,8 @@ export type DeviceKind = "activation" | "audiovideo unit" | "automation" | "chro
 export type AbsenceReason = "connection lost" | "injected" | "misconfigured" | "never seen" | "refused" | "said so" | "silent" | "simulated";
 
 /**
- * The places of the plant that a guest may use, and the period. Without places, the guest may use all of the plant.
+ * The ids of the floors, ambients and modules that a guest may use, and the period. If all three lists are empty, the
+ * guest may use all of the plant.
  */
 export interface Limits {
   readonly floors: readonly string[];
@@ -54,7 +55,7 @@ export interface InvitedPerson {
 
 export type InvitedAs = "invited" | "member";
 
-/** New limits of a guest: ids of places of the plant, and the period. */
+/** New limits of a guest: the ids of the floors, ambients and modules that the guest may use, and the period. */
 export interface NewLimits {
   readonly floors?: readonly string[];
   readonly ambients?: readonly string[];

@@ -37,8 +37,8 @@ class CreatedClient(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewClient(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it
-    cannot."""
+    """An application to register. `confidential` says whether the application can keep a secret: an application in a
+    browser or on a phone cannot keep a secret."""
 
     id: str
     name: str

@@ -33,7 +33,7 @@ class Cleared(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewFault(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A fault to inject. Only battery and failure have a `value`."""
+    """A fault to inject. Only the faults `battery` and `failure` have a `value`."""
 
     fault: InjectedFault
     module_id: str | UnsetType | None = UNSET

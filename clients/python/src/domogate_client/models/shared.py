@@ -81,8 +81,8 @@ class PlantSummary(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Limits(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The places of the plant that a guest may use, and the period. Without places, the guest may use all of the
-    plant."""
+    """The ids of the floors, ambients and modules that a guest may use, and the period. If all three lists are empty,
+    the guest may use all of the plant."""
 
     floors: list[str]
     ambients: list[str]
@@ -99,7 +99,7 @@ class InvitedPerson(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewLimits(Struct, frozen=True, kw_only=True, rename="camel"):
-    """New limits of a guest: ids of places of the plant, and the period."""
+    """New limits of a guest: the ids of the floors, ambients and modules that the guest may use, and the period."""
 
     floors: list[str] | UnsetType = UNSET
     ambients: list[str] | UnsetType = UNSET
