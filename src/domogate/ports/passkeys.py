@@ -1,4 +1,4 @@
-"""The port for questions to authenticators in browsers, and for the check of their answers (WebAuthn)."""
+"""The port that makes requests to authenticators in browsers, and checks their answers (WebAuthn)."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -32,7 +32,7 @@ class NewCredential(msgspec.Struct, frozen=True):
 
 
 class PasskeyVerifier(Protocol):
-    """Makes questions for authenticators and checks their answers.
+    """Makes requests to authenticators and checks their answers.
 
     Passkeys are bound to the host name of this gateway. The methods that read answers raise PasskeyRefused.
     """

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class MessageTrace(Protocol):
-    """Makes spans of the orders and questions to other gateways, and of the messages of other gateways that are answered.
+    """Makes spans for the orders and questions that this gateway sends, and for the messages that it answers.
 
     The headers of a message name the trace.
     """

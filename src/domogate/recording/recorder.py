@@ -19,7 +19,7 @@ _NOT_FORWARDED = frozenset(
         *("upgrade", "host", "content-length", "accept-encoding", "expect"),
     )
 )
-"""Headers of one connection (RFC 9110 §7.6.1), and headers that are made new for the other connection."""
+"""Headers that are valid only for one connection (RFC 9110 §7.6.1), and headers that the recorder writes itself."""
 
 
 def parse_upstream(url: str) -> SplitResult:

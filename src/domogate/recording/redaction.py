@@ -52,7 +52,7 @@ _FORMS: Mapping[str, str] = MappingProxyType(
         "ticket": "redacted.ticket.{}",
     }
 )
-"""The form of the replacement for fields whose texts must have a form (Spec 2). Other texts become `Text 1`, `Text 2` …"""
+"""The form of the replacement, for fields whose texts need a certain form (Spec 2). Other texts become `Text 1`, `Text 2` …"""
 _PLACES = frozenset(("latitude", "longitude", "lat", "lng", "lon"))
 _PLACEHOLDER = "*"
 _MOST_FIELDS = 50

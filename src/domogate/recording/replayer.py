@@ -11,7 +11,7 @@ from domogate.recording.server import Answer, Request, Responder
 
 
 class Replayer(Responder):
-    """Answers as the recorded gateway did. Equal requests get their answers in the recorded order.
+    """Gives the answers of the recorded gateway. Equal requests get their answers in the recorded order.
 
     After the last answer, each further request gets the last answer again.
     """

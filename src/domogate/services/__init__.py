@@ -1,1 +1,1 @@
-"""The work of the gateway, without HTTP and SQL. Each subject has one folder or one file."""
+"""The work of the gateway, without HTTP and SQL. Each topic has one folder or one file."""

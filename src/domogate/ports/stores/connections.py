@@ -1,4 +1,4 @@
-"""The port for the stored connections of drivers, such as MQTT brokers, that operators set in the console."""
+"""The port for stored connections of drivers, for example to an MQTT broker. Operators set them in the console."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -25,7 +25,7 @@ class DeveloperStore(Protocol):
         ...
 
     async def add_own_subscription(self, subscription: Subscription, user_id: Id, most: int) -> bool:
-        """Add the subscription. `most` is the number that a person may have.
+        """Add the subscription. `most` is the number of subscriptions that a person may have.
 
         Return False if the person has this number already.
         """

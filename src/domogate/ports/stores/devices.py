@@ -71,7 +71,7 @@ class OrderStore(Protocol):
     """
 
     async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
-        """Write all orders in one commit before they are sent: as QUEUED, or as SENT if `sent`.
+        """Write all orders in one commit before they are sent: as SENT if `sent` is true, otherwise as QUEUED.
 
         For each order, return None if its id is new. If the store already has an order with this id, return the record of
         that order; then do not send the new order.

@@ -21,7 +21,7 @@ class ImportSummary(msgspec.Struct, frozen=True):
 
 
 class RecordChange(msgspec.Struct, frozen=True):
-    """A record that an import would change. `noun` is the kind of the record. `change` is added, updated or removed."""
+    """A record that an import would change. `noun` is the kind of the record. `change` is `added`, `updated` or `removed`."""
 
     noun: str
     change: str

@@ -23,7 +23,7 @@ class InvitationLinkStore(Protocol):
         ...
 
     async def list_invitation_links(self, plant_id: Id, now: float) -> Sequence[InvitationLink]:
-        """Return the links of the plant that work. The newest link is first."""
+        """Return the working links of the plant. The newest link is first."""
         ...
 
     async def withdraw_invitation_link(self, plant_id: Id, link_id: Id) -> bool:

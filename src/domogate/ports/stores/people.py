@@ -27,7 +27,10 @@ class PeopleStore(Protocol):
         ...
 
     async def add_user(self, user: User) -> None:
-        """Add the user. Raise ValueError if the id or the e-mail exists. Exactly one of several concurrent callers succeeds."""
+        """Add the user. Exactly one of several concurrent callers succeeds.
+
+        Raise ValueError if another user has this id or this e-mail address.
+        """
         ...
 
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User | None:
@@ -61,19 +64,20 @@ class PeopleStore(Protocol):
 
 
 class ExternalAccountStore(Protocol):
-    """Stores accounts of other issuers, and the user of each account."""
+    """Stores the accounts that users have at other issuers."""
 
     async def find_external_user(self, issuer: str, subject: str) -> User | None: ...
     async def bind_external_account(self, issuer: str, subject: str, email: str, at: float) -> User | None:
-        """Bind the account to the active user with this e-mail. Return the user of the account.
+        """Bind the account `subject` at the issuer to the active user with this e-mail address. Return this user.
 
-        Return None if there is no such user, or if the user already has another account of this issuer.
+        If the account is already bound to a user, change nothing and return that user. Return None if there is no active user
+        with this e-mail address, or if the user already has another account at this issuer.
         """
         ...
 
     async def list_external_accounts(self, user_id: Id) -> Sequence[ExternalAccount]: ...
     async def unbind_external_accounts(self, user_id: Id) -> int:
-        """Unbind all accounts of the user. Return their number."""
+        """Unbind all accounts that the user has at other issuers. Return their number."""
         ...
 
 

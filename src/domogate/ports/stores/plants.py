@@ -64,7 +64,7 @@ class PlantStore(Protocol):
 
     async def set_plant_status(self, plant_id: Id, status: PlantStatus, at: float) -> None: ...
     async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
-        """Replace the options of the module. Return False if it does not exist."""
+        """Replace the options of the module. Return False if the module does not exist."""
         ...
 
 

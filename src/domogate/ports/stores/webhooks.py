@@ -16,9 +16,9 @@ class WebhookStore(Protocol):
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
         """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL.
 
-        `most` is the number of active webhooks that a client may have for one user and plant. Raise TooManyWebhooks if it has
-        this number already. Return False if one of the active webhooks has the same URL. Also return False if the new webhook
-        has the thermostat format, and one of the active webhooks has this format.
+        `most` is the number of active webhooks that a client may have for one user and plant. Raise TooManyWebhooks if the
+        client has this number already. Return False if one of the active webhooks has the same URL. Also return False if the
+        new webhook has the thermostat format, and one of the active webhooks has this format.
         """
         ...
 
@@ -38,10 +38,9 @@ class WebhookStore(Protocol):
         ...
 
     async def list_active_webhooks(self, is_wanted: Callable[[Id], bool]) -> Sequence[Webhook]:
-        """Return the webhooks that have not ended, of the plants for which `is_wanted` returns True. Other webhooks are not
-        read from the database.
+        """Return the active webhooks of the plants for which `is_wanted` returns True.
 
-        `is_wanted` is called on another thread.
+        Other webhooks are not read from the database. `is_wanted` is called on another thread.
         """
         ...
 
@@ -65,9 +64,10 @@ class WebhookStore(Protocol):
         ...
 
     async def hold_webhook(self, webhook: Webhook, at: float | None, next_at: float, problem: str) -> bool:
-        """Record that the receiver is unreachable since `at`. The next attempt is at `next_at`.
+        """Record that the receiver has been unreachable since `at`. The next attempt is at `next_at`.
 
-        If `at` is None, the receiver has not failed: the delivery waits until its user has done something.
+        If `at` is None, the receiver has not failed: the delivery waits until the user of the webhook has
+        done what `problem` says.
 
         Return False if the webhook has ended or was deleted.
         """

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 Uuid = Annotated[str, Meta(pattern="^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
 AnyId = Annotated[str, Meta(pattern="^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$")]
-"""The family home control writes ids without dashes."""
+"""An id with or without dashes: the family home control writes ids without dashes."""
 Number = Annotated[str, Meta(pattern=r"^-?[0-9]{1,6}(\.[0-9]{1,6})?$")]
 LocalTime = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$")]
 OffsetTime = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2}$")]

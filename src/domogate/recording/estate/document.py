@@ -16,7 +16,7 @@ from domogate.recording.exchanges import BadRecording, Exchange
 _MOST_MODULES = 20_000
 _MOST_SHOWN, _LONGEST_SHOWN = 5, 250
 _SHOWN_STATES = frozenset(("light", "plug", "multisocket", "remote", "chronothermostat"))
-"""The kinds whose states the contract shows under `state`."""
+"""The kinds of modules whose state the contract shows, and which have the key `state` in an estate file."""
 
 
 class SeenEstate(NamedTuple):

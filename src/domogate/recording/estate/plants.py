@@ -25,7 +25,7 @@ class SeenPlant:
         self.id = identity
         self.data: Record = {}
         self.people: answers.Plant | None = None
-        """The newest list entry that shows people."""
+        """The newest entry of a list of plants that shows the people of this plant."""
         self.floors: dict[str, Record] = {}
         self.ambients: dict[str, Record] = {}
         self.modules: dict[str, Record] = {}

@@ -9,9 +9,9 @@ from domogate.recording.estate.answers import Record, given
 _FLAG = re.compile("(0x)?[0-9A-Fa-f]{1,16}").fullmatch
 _SILENT = frozenset(("BLOCK.FAULTY_COMMUNICATION", "REMOTE.STATUS.OUT_SUPERVISION"))
 _NO_COMMUNICATION = 2
-"""The status of a module of emergency lighting that cannot be reached (Decision 0022). The contract gives no number."""
+"""In emergency lighting, the status of a module that cannot be reached (Decision 0022). The contract gives no number."""
 _USUAL_SET_POINT = 20.0
-"""E12 shows no set point in mode boost, but the state of a thermostat needs one."""
+"""In Celsius. E12 shows no set point in the mode `boost`, but the state of a thermostat needs a set point."""
 OFFLINE: Record = {"reachable": False, "options": {"simulate": "offline"}}
 """The keys of a module that the simulator shows as offline."""
 

@@ -21,10 +21,9 @@ _PAGE = 500
 _PAGES_OF_A_SEARCH = 40
 """The number of pages that one search reads at most."""
 _DISORDER = 86_400.0
-"""In seconds.
+"""In seconds. Records are not always in the order of their times, because somebody may have set the clock back.
 
-The time of a record may be earlier than the time of the previous record by this number of seconds at most, because somebody set
-the clock back.
+A search expects that a record is earlier than the previous record by at most this time.
 """
 NEWEST = 2**62
 """A number that is larger than the number of every record."""
@@ -71,7 +70,7 @@ class AuditTrail:
     ) -> Sequence[AuditRecord]:
         """Return the first `limit` records that have a number above `after` and match action, user and time.
 
-        A record matches a user if the user is its actor or its subject.
+        A record matches a user if the user did the action, or if the action was about the user.
 
         With `before`, return the last `limit` matching records with numbers below `before`, the newest first.
         """

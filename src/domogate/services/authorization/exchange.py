@@ -28,8 +28,8 @@ _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, 
 UNKNOWN_TOKENS, _SPAN, _ALL = 100, 60.0, "all clients"
 """Anybody can send values that are not refresh tokens.
 
-After this number of such values in a period (in seconds), the gateway reads each token before it begins a write, until
-the period ends. So such values do not delay the writes of other people.
+After `UNKNOWN_TOKENS` such values in `_SPAN` seconds, the gateway reads each token before it begins a write, until these
+seconds have passed. So such values do not delay the writes of other people.
 """
 
 

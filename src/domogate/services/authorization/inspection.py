@@ -1,4 +1,4 @@
-"""Answers questions about tokens (userinfo, introspection), and revokes tokens."""
+"""Answers requests for information about tokens (userinfo, introspection), and revokes tokens."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ _INACTIVE = {"active": False}
 
 
 class TokenInspection:
-    """Answers questions about issued tokens, and revokes them."""
+    """Gives information about issued tokens, and revokes them."""
 
     def __init__(self, store: ExchangeStore, verifier: Verifier, clock: Clock, notes: AuditNotes, issuer: str) -> None:
         self._store = store

@@ -7,7 +7,7 @@ from domogate.domain.people import DEVELOPER_SCOPE, HOME_SCOPE, KNOWN_SCOPES, MA
 
 
 class ScopeGroup(StrEnum):
-    """The subject of a scope. The consent page shows the subjects in this order."""
+    """What a scope is about. The consent page shows the groups in this order."""
 
     SEE = "see"
     SWITCH = "switch"

@@ -1,6 +1,6 @@
 """Announcements for Home Assistant (MQTT discovery): Home Assistant shows the modules of a bridge without our integration.
 
-Templates are programs of Home Assistant. They contain no text that a person can choose: names are plain JSON values.
+Home Assistant executes templates. So templates contain no text that a person can choose: names are plain JSON values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -163,7 +163,7 @@ def _commanded(view: ModuleView, topics: BridgeTopics) -> tuple[_Entity, ...]:
 
 
 _LIGHT_STATE = f"{{{{ '{_json(do='set light', on=True)}' if value_json.state.on else '{_json(do='set light', on=False)}' }}}}"
-"""Home Assistant compares the state of a light with the payloads of its commands."""
+"""A template. It prints the state of a light as the payload of a command, because Home Assistant compares the two texts."""
 
 
 def _socket(number: int, fields: _Fields) -> _Entity:

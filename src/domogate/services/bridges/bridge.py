@@ -27,11 +27,11 @@ from domogate.services.plants.read_model import ModuleView
 _log = get_logger(__name__)
 
 MESSAGES, MESSAGES_SPAN = 600, 60.0
-"""The number of messages that a bridge reads in this number of seconds. It drops the other messages."""
+"""A bridge reads at most `MESSAGES` messages in `MESSAGES_SPAN` seconds. It drops the other messages."""
 MOST_WAITING, WORKERS = 100, 8
 """The number of commands that wait, and the number of commands that are executed at the same time."""
 MOST_RETAINED = 50_000
-"""The number of old retained topics that a bridge remembers. It removes those that it does not publish any more."""
+"""The number of old retained topics that a bridge remembers. It removes the topics that it does not publish any more."""
 _MARKER_WITHIN = 10.0
 _STALE_PAUSE = 1.0
 _CHECK_EVERY = 60.0
@@ -71,7 +71,7 @@ class Bridge:
         self._check_at = 0.0
         """The time at which the rights are checked again."""
         self._is_declared_offline = False
-        """True if the last will of an earlier connection arrived late."""
+        """True if the last will of an earlier connection (the message that the bridge is offline) arrived late."""
         self._is_signing_off = False
         self._wake = asyncio.Event()
         self._marker, self._marked = b"", asyncio.Event()

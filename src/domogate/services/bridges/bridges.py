@@ -14,7 +14,7 @@ from domogate.services.bridges.bridge import Bridge
 _log = get_logger(__name__)
 
 _RETRY = 5.0
-"""Seconds. After an unexpected error, a bridge starts again after this time."""
+"""In seconds. After an unexpected error, a bridge starts again after this time."""
 _SIGN_OFF = 1.0
 """The seconds that a bridge has to say that the gateway stops."""
 

@@ -48,7 +48,7 @@ class BridgeTopics:
         return bool(self._announced_under) and topic.startswith(f"{self._announced_under}/") and parts[-3:-2] == [self._node]
 
     def find_commanded(self, topic: str) -> Id | None:
-        """Return the module whose command topic (it ends with `/set`) this is. Return None for any other topic."""
+        """Return the module that gets commands on this topic, which ends with `/set`. Return None for any other topic."""
         if not (topic.startswith(f"{self._root}/") and topic.endswith("/set")):
             return None
         return DASHED_UUID.parse_id(topic[len(self._root) + 1 : -len("/set")])

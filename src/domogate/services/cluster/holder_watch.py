@@ -21,7 +21,7 @@ _FORGET = 2.0
 
 
 class _Silence:
-    """A holder of a shard that does not answer: the times of the first and the last question that it did not answer."""
+    """The holder of a shard does not answer: the times of the first and the last question without an answer."""
 
     __slots__ = ("first", "holder_id", "last")
 
