@@ -1,8 +1,9 @@
 """Delays the answer to a write until all gateways know the change. So clients can read it at any gateway (Decision 0091).
 
-The gateway that wrote asks all other gateways whether they have applied its newest change. If another gateway does not answer
-within the bound (the setting `knowledge_bound`), later writes do not wait for that gateway. This is safe, because the data of
-that gateway are too old by then, so it refuses to answer requests. When it answers again, writes wait for it again.
+The gateway that wrote asks all other gateways whether they have applied its newest change. In this file, a question is such a
+message between gateways. If another gateway does not answer within the bound (the setting `knowledge_bound`), later writes do
+not wait for that gateway. This is safe, because the data of that gateway are too old by then, so it refuses to answer requests.
+When it answers again, writes wait for it again.
 """
 
 import asyncio
@@ -18,7 +19,10 @@ _log = get_logger(__name__)
 _ASK_AGAIN = 0.25
 """In seconds. If an answer is missing after this time, the question is sent again, because messages may be lost."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
-"""In seconds: the first and the longest pause between two reads of the change feed, while a gateway waits for an answer."""
+"""In seconds: the first and the longest pause between two reads of the change feed.
+
+These reads follow each other while another gateway waits for an answer of this gateway.
+"""
 _MOST_QUESTIONS = 1_000
 
 

@@ -24,7 +24,7 @@ class ShardDeliveries(Protocol):
 
 
 class ShardWork:
-    """Implements ShardDriver: passes each call to a driver of plants and to the services that send changes."""
+    """Implements ShardDriver: passes each call to the service that drives plants and to the services that send changes."""
 
     def __init__(self, driver: ShardDriver, *deliveries: ShardDeliveries) -> None:
         self._driver = driver

@@ -30,7 +30,7 @@ and the length of each address.
 """
 
 SCOPES = tuple(scope for scope in KNOWN_SCOPES if scope not in (DEVELOPER_SCOPE, MANAGE_SCOPE))
-"""The scopes that these applications can have. An application with another scope needs an operator."""
+"""The scopes that an application of self-service can have. Only an operator can give other scopes to an application."""
 
 
 class SelfServiceRules(msgspec.Struct, frozen=True):
@@ -158,8 +158,8 @@ class SelfService:
     def _admit(self, by: Actor) -> Id:
         """Return the id of the person, if the person may register one more application or key now.
 
-        Raises Forbidden if self-service is not allowed, TooManyRequests if the person has registered too many in
-        the last 24 hours.
+        Raises Forbidden if self-service is not allowed, TooManyRequests if the person has registered too many
+        applications and keys in the last 24 hours.
         """
         self.check_enabled()
         assert by.user_id is not None, "only people register for themselves"

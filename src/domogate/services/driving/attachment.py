@@ -174,7 +174,7 @@ class Attachment:
     # which driver has a module
 
     def explain(self, module_id: Id) -> DeviceOffline:
-        """Return the fault that says why no driver can be asked for the module."""
+        """Return the fault that says why the gateway cannot call a driver for the module."""
         name = self.driver_of.get(module_id)
         if name is None:
             return DeviceOffline("the module is offline: it was removed from the plant")

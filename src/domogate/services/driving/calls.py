@@ -102,7 +102,7 @@ class DriverCall:
     def take_back(self) -> None:
         """Remember that the driver has answered, so it no longer works on the call.
 
-        If the driver answered in time, the caller gets the answer if it is on disk at most `_LEEWAY` after the deadline.
+        An answer in time is not enough: the caller gets the answer only if it is on disk at most `_LEEWAY` after the deadline.
         """
         self.at_driver = False
         if not self._late:

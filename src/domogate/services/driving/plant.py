@@ -206,7 +206,8 @@ class DrivenPlant:
     async def execute(self, order: Order) -> Report:
         """Execute the order once. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
 
-        The execution continues if the caller is cancelled. The store decides whether an order with `once` is the first one.
+        The execution continues if the caller is cancelled. For an order with `once`, the store decides whether the same order
+        was sent before.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
         if outcome is None:

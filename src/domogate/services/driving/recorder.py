@@ -1,8 +1,8 @@
 """Writes reports and orders to the store, and keeps the last report of each driven module in memory.
 
-The store writes reports in the order of the calls. Reports of many callers share a commit. Reports that nobody asked for wait
-in the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a question
-is written immediately. A report that arrives late does not replace a newer report.
+The store writes reports in the sequence of the calls. Reports of many callers share a commit. Reports that nobody asked for
+wait in the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a
+question is written immediately. A report that arrives late does not replace a newer report.
 
 An order is written before it is sent, and its end is written once. If the process that sent the order has stopped, another
 process writes the end (Decision 0034).
@@ -93,7 +93,7 @@ class Recorder:
     # recording
 
     def next_number(self) -> int:
-        """Return the next number of a report. A report with a higher number is newer."""
+        """Return the number of the next report. A report with a higher number is newer."""
         return next(self._numbers)
 
     async def record(self, reports: Sequence[Report], number: int | None = None) -> None:
@@ -279,7 +279,7 @@ class Orders:
     async def list_queued(self) -> Sequence[Order]:
         """Return the queued orders whose deadline has not passed, oldest first.
 
-        The steps of a scene are queued at the same time. They are returned in the order of their deadlines. Of two steps
+        The steps of a scene are queued at the same time. They are sorted by their deadlines. Of two steps
         for the same module, the later step has the later deadline.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)

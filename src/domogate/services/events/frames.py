@@ -73,7 +73,7 @@ def print_present(
 ) -> bytes:
     """Return the present states of the modules that the filter and the rights allow.
 
-    Each state is printed as a server-sent event without the field `id`, as the event `reset` is.
+    Each state is printed as a server-sent event. Like the event `reset`, these events have no field `id`.
     """
     frames = []
     for module_id in module_ids:

@@ -67,7 +67,7 @@ class Stream:
         self._wakeup = asyncio.Event()
         self._queue = EventQueue(limits)
         self._writer: EventWriter | None = None
-        """The connection while the stream waits for new events and its rights are checked, otherwise None."""
+        """The connection, while the stream waits for new events and its rights are valid. Otherwise None."""
         # The rights are invalid at first, because they may have changed since the request was admitted.
         self._rights_version, self._checked_version = 1, 0
         self._end: End | None = None
@@ -85,7 +85,7 @@ class Stream:
 
     @property
     def idle(self) -> bool:
-        """Whether all events were yielded and the rights are checked."""
+        """Whether all events were yielded, and no check of the rights is due."""
         return not self._queue and self._checked_version == self._rights_version and not self._wakeup.is_set()
 
     @property

@@ -26,7 +26,7 @@ def plant_dependency(plant_id: Id) -> Dependency:
 
 
 ALL_PLANTS: Dependency = ("plant", "all")
-"""The dependency of a stream of an operator that has the events of all plants."""
+"""The dependency of an operator's stream, if this stream has the events of all plants."""
 
 
 def user_dependency(user_id: Id) -> Dependency:
@@ -167,7 +167,7 @@ class StreamRights:
         return get_access(self.principal, plant_id, plant, self._context.clock.now())
 
     def may_get(self, notice: Notice, plant: PlantView) -> bool | None:
-        """Return whether the stream may show the notice. None means that it may show nothing of the plant."""
+        """Return whether the stream may show the notice. None means that the stream may show nothing of the plant."""
         try:
             return self.find_access(notice.plant_id, plant).may_get(notice)
         except (NoSuchPlant, NotYourPlant):

@@ -68,7 +68,7 @@ class Applications:
         """Revoke all grants of the person for this application.
 
         Raises NotFound if the person gave it no access. Raises Forbidden if the calling application has access to only some
-        homes and wants to revoke another application. An application may always revoke its own grants.
+        homes and wants to revoke the grants of another application. An application may always revoke its own grants.
         """
         if principal.plants is not None and client_id != principal.client_id:
             raise Forbidden("This application has access to only some homes, so it cannot revoke other applications.")

@@ -20,7 +20,7 @@ HOUR, DAY = 3600.0, 86_400.0
 LONGEST = 400 * DAY
 """The longest period of readings and of energy, in seconds."""
 MOST_METERS = 300
-"""The number of plugs and meters of a home that are counted."""
+"""The energy of a home includes at most this number of its plugs and meters."""
 _SERIES = 8
 """A module has at most this number of series. This number limits the rows that one query reads."""
 _LOOK_BACK = 7 * DAY

@@ -11,11 +11,11 @@ from domogate.domain.ids import Id
 from domogate.ports import Clock
 
 REQUESTS, REQUESTS_SPAN = 1_200, 60.0
-"""The number of requests that one person may send in a period (in seconds), with all applications together."""
+"""The number of requests that one person may send in `REQUESTS_SPAN` seconds, with all applications together."""
 ACTIONS = 300
-"""The number of commands, scenes, pictures and reports of readings that one person may ask for in the same period."""
+"""The number of commands, scenes and requests (for pictures or readings) that a person may send in `REQUESTS_SPAN` seconds."""
 MOST_OPEN = 16
-"""The number of commands, scenes, pictures and reports of readings that one person may have under way at the same time."""
+"""The number of commands, scenes and requests (for pictures or readings) of one person that may run at the same time."""
 
 
 class PersonLimits:

@@ -85,7 +85,10 @@ def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEv
 
 
 def _shown(state: State | None) -> object:
-    """Return the part of a state whose change is an event: without measured values and other values that often change."""
+    """Return the values of a state that cause an event when they change.
+
+    Measured values, and other values that often change, are left out.
+    """
     if isinstance(state, EmergencyState):
         return state.failures, state.alert
     if isinstance(state, ThermostatState):

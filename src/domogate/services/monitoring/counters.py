@@ -22,7 +22,7 @@ class RequestCounts(msgspec.Struct):
         )
 
     def find_percentile(self, bounds: Sequence[float], share: float) -> float | None:
-        """Return the duration in seconds that this share of the requests did not exceed, or None without requests.
+        """Return the duration in seconds that this share of the requests did not exceed, or None if there were no requests.
 
         This function assumes that the durations in a bucket are evenly distributed. The last bucket has no upper bound; for a
         duration in it, the function returns the lower bound.
