@@ -257,10 +257,10 @@ class Accounts:
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), passkey="removed")
 
     async def unbind_external_accounts(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
-        """Unbind the accounts of other issuers from the user.
+        """Unbind the user from the accounts that the user has at external issuers.
 
         This is needed if the user gets a new account at an issuer. After this, the next token of the issuer binds the new
-        account by e-mail address.
+        account to the user with the same e-mail address.
         """
         await self.get_user(user_id)
         unbound = await self._store.unbind_external_accounts(user_id)

@@ -130,7 +130,7 @@ def _existing(client_id: str, client: Client | None) -> Client:
 
 
 def check_client(client: Client) -> None:
-    """Check the rules for clients. Raises Invalid if a rule is broken. Its message lists every mistake."""
+    """Check the rules for clients. Raises Invalid if a rule is broken. The message of this error lists every mistake."""
     if mistakes := list(dict.fromkeys(_find_mistakes(client))):
         raise Invalid(" ".join(mistakes))
 

@@ -22,7 +22,7 @@ INVITATION_LINK_PATH = "/auth/invitation?token="
 """The path of an invitation link. The token is appended."""
 INVITATION_LINK_LIFETIME = 7 * 86_400.0
 MOST_INVITATION_LINKS = 20
-"""The number of invitation links of a plant that work at the same time."""
+"""The largest number of valid invitation links that a plant can have at the same time."""
 
 
 class OpenedInvitation(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class InvitationLinks(OwnerChecks):
         return link, f"{self.links.base_url}{INVITATION_LINK_PATH}{token}"
 
     async def list_own_invitation_links(self, plant_id: Id, *, user_id: Id) -> Sequence[InvitationLink]:
-        """Return the links of the owner that work. The newest link is first. Raises Forbidden, NotFound."""
+        """Return the owner's invitation links that work. The newest link is first. Raises Forbidden, NotFound."""
         await self._check_owner(plant_id, user_id)
         return await self.list_invitation_links(plant_id)
 

@@ -39,7 +39,7 @@ class LoginThrottle:
         """Each `purpose` has separate counts.
 
         `familiar_kept`: after a login, the IP address counts as known for the account for this number of seconds. `capacity`:
-        the number of cached waits.
+        the number of waiting times that are kept in memory.
         """
         self._store = store
         self._clock = clock
@@ -87,7 +87,7 @@ class LoginThrottle:
         return wait.seconds
 
     async def succeed(self, account: str, address: str) -> None:
-        """Reset the count of the account, and remember that its owner uses this IP address."""
+        """Reset the count of the account, and remember that the user of this account uses this IP address."""
         attempt = self.attempt(account, address)
         self._waiting.pop(attempt.familiar, None)
         self._waiting.pop(attempt.address, None)

@@ -56,7 +56,7 @@ class LoginFailed(msgspec.Struct, frozen=True):
 
 
 class LoginExpired(msgspec.Struct, frozen=True):
-    """The result of a login with an expired passkey challenge: the page was open too long, or the browser is another one."""
+    """The result of a login with a passkey challenge that expired (the page was open too long) or is for another browser."""
 
 
 class LoginThrottled(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from domogate.services.refusals import Forbidden, NotFound, Reason, Refused
 from domogate.services.rights.access import may_invite
 
 OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
-"""The number of invitations and of changes of limits that an owner may make in `OWNER_SPAN` seconds.
+"""The number of invitations, and the number of changes of limits, that an owner may make in `OWNER_SPAN` seconds.
 
 An invitation can send a mail. A change adds an entry to the audit log.
 """

@@ -23,7 +23,7 @@ from domogate.services.people.sessions import Sessions
 _ATTEMPTS = 100
 """The number of wrong answers after which an IP address has to wait.
 
-Nobody can guess a signature; this only limits the work.
+Nobody can guess a signature. This number only limits the work of the gateway.
 """
 
 

@@ -34,7 +34,7 @@ T = TypeVar("T")
 _PLUG = DeviceKind.PLUG
 _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
-"""The number of lookups for the end of an order that is not on disk yet, and the seconds between two lookups."""
+"""If the end of an order is not on disk yet: the number of lookups for this end, and the seconds between two lookups."""
 _LAST_LOOKUP = 0.15
 """In seconds after the deadline. No lookup starts later, so the caller gets an answer at most 0.25 s after the deadline."""
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 Row = tuple[T, Id | None]
-"""A part of a plant, and the id of its container."""
+"""A part of a plant, and the id of the floor or ambient that contains this part."""
 
 PlantCheck = Callable[[EstatePlant | None, EstatePlant], Awaitable[Sequence[str]]]
 """A function that compares a plant before and after a change, and returns the problems that the change causes."""

@@ -53,7 +53,9 @@ class FaultInjector:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> Sequence[Injection]:
-        """Inject a fault, and return the injections: one for each suitable module if a plant gets a battery or failure fault.
+        """Inject a fault, and return the injections.
+
+        If the fault BATTERY or FAILURE is injected into a whole plant, each suitable module gets its own injection.
 
         Raises NoSuchPlant or ValueOutOfRange. Raises NoSuchModule if there is no such module, or no module can have the fault.
         """

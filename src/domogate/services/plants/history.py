@@ -84,13 +84,19 @@ class History:
         return max(0.0, self._clock.now() - kept)
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
-        """Return the newest readings of the module in this period, each with the name of its measure, oldest first."""
+        """Return the newest `limit` readings of the module in this period, each with the name of its measure.
+
+        The oldest of these readings is first.
+        """
         return await self._store.list_readings(module_id, since, until, limit)
 
     async def list_summaries(
         self, module_id: Id, since: float, until: float, resolution: float, limit: int
     ) -> Sequence[ReadingSummary]:
-        """Return the newest summaries in this period, oldest first. Raises ValueError if `resolution` is below 60 seconds."""
+        """Return the newest `limit` summaries in this period. The oldest of these summaries is first.
+
+        Raises ValueError if `resolution` is below 60 seconds.
+        """
         return await self._store.list_summaries(module_id, since, until, resolution, limit)
 
     async def export(

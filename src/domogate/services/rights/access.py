@@ -1,7 +1,7 @@
 """Finds out who is calling, and decides whether a person may see a module of a plant now.
 
-Questions about rights are answered synchronously, because they need only the read model. A guest may see some parts of a plant
-for some time. So callers use the plant as `Access` shows it, and ask again when the time `Access.until` has passed.
+Checks of rights run synchronously, because they need only the read model. A guest may see some parts of a plant
+for some time. So callers use the plant as `Access` shows it, and check again when the time `Access.until` has passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,9 +37,9 @@ The scope `home.use` allows this for all kinds.
 """
 
 PLANT_SCOPES = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ, HOME_SCOPE})
-"""Scopes that list plants (E6, E10, E14, X3, X5, /home/v1). One of them is enough."""
+"""Scopes with which an application may list plants (E6, E10, E14, X3, X5, /home/v1). One of them is enough."""
 SITE_SCOPES = PLANT_SCOPES | {Scope.SAFETY_READ}
-"""Scopes that list plants with emergency lighting (E17). One of them is enough."""
+"""Scopes with which an application may list plants with emergency lighting (E17). One of them is enough."""
 
 
 class Role(StrEnum):
@@ -139,7 +139,7 @@ class PlantList(msgspec.Struct, frozen=True):
     plants: list[Plant]
     until: float = inf
     left_out: str = ""
-    """A text that identifies the plants of the person that are not in the list.
+    """A text that identifies the person's plants that are not in this list.
 
     This text is a part of the keys of cached answers.
     """

@@ -12,7 +12,7 @@ from domogate.domain.plants import Ambient, Module, SceneDetail, Topology
 from domogate.services.plants.read_model import PlantView
 
 _MODULES_KEPT = 2
-"""The cached views of a plant together have at most this number times the modules of the plant, plus `_FEW` modules."""
+"""Together, the cached views of a plant have at most `_MODULES_KEPT` * (modules of the plant) + `_FEW` modules."""
 _FEW = 100
 
 

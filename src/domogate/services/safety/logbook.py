@@ -64,7 +64,7 @@ class SafetyLogbook:
         return await self._store.list_logbook(plant_id, wanted, limit, after)
 
     async def make_report(self, plant_id: Id, since: float | None = None, until: float | None = None) -> SafetyReport:
-        """Make a report. The default of `until` is now, the default of `since` is one month before `until`.
+        """Make a safety report. The default of `until` is now, the default of `since` is one month before `until`.
 
         Raises NotFound if there is no such site, and Invalid if the period ends before it begins.
         """

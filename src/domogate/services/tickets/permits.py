@@ -35,7 +35,7 @@ _CLAIMS = {
     "issued_at": "iat",
     "expires_at": "exp",
 }
-"""The names of the claims that differ from the names of the fields (Decision 0018)."""
+"""For each field of `Permit` whose claim has another name: the name of the claim (Decision 0018)."""
 
 
 class Permit(msgspec.Struct, frozen=True, rename=_CLAIMS):

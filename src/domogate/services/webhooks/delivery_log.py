@@ -28,7 +28,7 @@ class DeliveryAttempt(msgspec.Struct, frozen=True):
 class DeliveryLog:
     """Keeps the last attempts of each webhook.
 
-    If too many webhooks have attempts, the attempts of the webhook that has had no attempt for the longest time are removed.
+    If too many webhooks have attempts, the log removes the attempts of the webhook whose last attempt is the oldest.
     """
 
     def __init__(self, clock: Clock) -> None:

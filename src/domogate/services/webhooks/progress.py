@@ -11,7 +11,7 @@ from domogate.services.webhooks.rights import WebhookEnded
 
 
 class WebhookProgress:
-    """A webhook, with its position and its failures. All methods raise WebhookEnded. Those that write also raise Fenced."""
+    """A webhook, with its position and its failures. All methods raise WebhookEnded. Methods that write also raise Fenced."""
 
     def __init__(self, webhook: Webhook, store: WebhookStore, clock: Clock) -> None:
         self.webhook = webhook

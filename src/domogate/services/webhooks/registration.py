@@ -33,7 +33,7 @@ The same limit holds for each operator.
 """
 
 EVENT_SCOPES = tuple(sorted(scopes_for(())))
-"""All scopes that show at least one kind of event."""
+"""All scopes with which an application may get at least one kind of event."""
 
 
 class RegistrationStore(WebhookStore, GrantStore, FeedStore, Protocol):

@@ -21,7 +21,7 @@ _VIEWERS = 10_000
 
 
 class _ViewerKey(msgspec.Struct, frozen=True):
-    """The values of a webhook that, together with the stored identities, decide what it may see."""
+    """The fields of a webhook that decide what the webhook may see. The stored users, clients and grants also decide this."""
 
     grant_id: Id
     user_id: Id

@@ -39,7 +39,7 @@ class WebhookWorker:
         self._progress = WebhookProgress(webhook, context.store, context.clock)
         self._feed = FeedReader(context.store, webhook.plant_id)
         self._handled: set[int] = set()
-        """Cursors after the position whose changes are delivered or pending. These changes are not sent again."""
+        """Cursors after the position. The changes with these cursors are delivered or pending, so they are not sent again."""
         self._short_retries = ShortRetries(context.clock)
         self._batch: DeliveryBatch | None = None
         self.is_stopping = False
