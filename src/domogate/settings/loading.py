@@ -112,7 +112,7 @@ _NOTHING = _Given(None, "", from_text=False)
 
 
 def _is_every_address(host: str) -> bool:
-    """Whether the host means every IP address of the machine, as 0.0.0.0 does."""
+    """Whether the host means every IP address of the machine, for example 0.0.0.0."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:

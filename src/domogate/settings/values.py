@@ -60,7 +60,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state_max_age: float = 60.0
     state_max_ages: dict[DeviceKind, float] = {}
     drivers: dict[str, DriverSettings] = msgspec.field(default_factory=lambda: make_settings({}))
-    """The settings of each driver, by the name of the driver. Operators use their full names, for example `simulator_seed`."""
+    """The settings of each driver, by the name of the driver.
+
+    Operators use the full name of such a setting, for example `simulator_seed`.
+    """
     simulator_awake_plants: int = 100
 
     # Identity

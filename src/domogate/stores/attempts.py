@@ -104,7 +104,7 @@ def succeed_all(tx: Transaction, succeeded: Sequence[Attempt], at: float) -> Non
 
 
 def prune_surplus(tx: Transaction, most: int) -> bool:
-    """`most` is the number of rows that may stay. If there are more rows, remove some of the rows that expire first.
+    """If there are more than `most` rows, remove some of the rows that expire first.
 
     Return True if there may still be too many rows.
     """

@@ -64,7 +64,7 @@ def back_up(
     """Write a consistent copy to `path` while the store is in use. The file appears only when it is checked and on disk.
 
     Returns the id of the secret key that a restore needs. Raises ValueError if the database cannot be read, or if the copy is
-    not equal to it. Raises BackupStopped soon after `is_wanted` returns False.
+    not equal to the database. Raises BackupStopped soon after `is_wanted` returns False.
 
     Raises FileExistsError if the file exists and `replace` is false. If the file is a backup with more content than the new
     backup, raises ValueError unless `replace_larger` is true.
@@ -151,9 +151,10 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def compare_backups(old_path: Path, new_path: Path) -> str | None:
-    """If the first file is a backup with more content than the second file, return a sentence that says so.
+    """Compare the content of two files.
 
-    Otherwise return None.
+    If the first file is a backup with more content than the second file, return a sentence about the difference. Otherwise
+    return None.
     """
     try:
         with _reading(old_path) as connection:
@@ -184,7 +185,7 @@ def _read_content(connection: sqlite3.Connection) -> Content:
 def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
     """Whether the new backup continues the history of the old backup.
 
-    If it does, missing plants or users were removed on purpose.
+    In this case, plants and users that are missing in the new backup were removed on purpose.
     """
     oldest = connection.execute("SELECT min(cursor) FROM changes").fetchone()[0]
     if oldest is None or old.cursor < oldest:  # This part of the history was pruned.

@@ -59,7 +59,7 @@ OrderChange = AddOrders | MarkSent | OrderEnd
 
 
 def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list[Any]:
-    """Make all changes in order. Return one answer for each change.
+    """Make all changes, one after the other. Return one answer for each change.
 
     For new orders, the answer is a list: for each order, the record that already existed, or None. For MarkSent, the answer
     says whether to send the order. For the end of an order, the answer is None.

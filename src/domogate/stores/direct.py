@@ -30,7 +30,10 @@ class _Compiled(NamedTuple):
 
     text: str
     order: list[str] | None
-    """The names of the parameters in the order of the text. None if the database driver expects parameters by name."""
+    """The names of the parameters, in the order in which the text of the statement has them.
+
+    None if the database driver expects parameters by name.
+    """
     constants: dict[str, Any]
     """Parameters whose values are already part of the statement."""
 

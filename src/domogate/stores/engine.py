@@ -116,7 +116,7 @@ class Database(ABC):
         """`name` is for the list of used databases and for messages. It contains no credentials."""
         self.name = name
         self.is_shared = False
-        """Whether this process is a member of a cluster. Members commit reports and orders at the same time."""
+        """Whether this process is a member of a cluster. Several members can commit reports and orders at the same time."""
         self.is_gateway = True
         """Whether this process is a gateway. False for a `domogate` command."""
         self.to_list: Callable[[list[str]], Any] = list
@@ -217,14 +217,17 @@ class Database(ABC):
         return self._upserts.setdefault(table, upserting)
 
     def bulk(self, statement: UpdateBase) -> DirectStatement:
-        """Return a form of the statement that writes many rows quickly. It is cached permanently, so pass only constants."""
+        """Return a form of the statement that writes many rows quickly.
+
+        The result is cached permanently, so pass only statements that are constants of a Python module.
+        """
         bulk = self._bulks.get(statement)
         if bulk is None:
             bulk = self._bulks[statement] = DirectStatement(statement)
         return bulk
 
     def find_rows(self, connection: Connection, column: Column[str], values: Iterable[str]) -> list[tuple[Any, ...]]:
-        """Return all rows of a table whose column has one of the values. Each row has the values of all columns."""
+        """Return all rows that have one of the values in this column. Each row has the values of all columns of the table."""
         find = self._finds.get(column)
         if find is None:
             find = self._finds[column] = DirectStatement(select(column.table).where(self.is_listed(column, "listed")))
@@ -278,7 +281,7 @@ class Transaction:
         return self.database.upsert(table)
 
     def execute_bulk(self, statement: UpdateBase, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute the statement once for each row. The statement must be a module constant."""
+        """Execute the statement once for each row. The statement must be a constant of a Python module."""
         self.database.bulk(statement).execute_many(self.connection, rows)
 
     def write(self, statement: DirectStatement, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:

@@ -1,4 +1,7 @@
-"""Stores accounts of other issuers, bound to users by issuer and subject."""
+"""Stores which accounts at external issuers are bound to which users.
+
+The issuer and the claim `sub` of its tokens identify such an account.
+"""
 
 from collections.abc import Sequence
 
@@ -42,7 +45,7 @@ def bind_external_account(tx: Transaction, issuer: str, subject: str, email: str
 
 
 def list_external_accounts(connection: Connection, user_id: Id) -> Sequence[ExternalAccount]:
-    """Return the accounts of the user. The account that was bound first is first."""
+    """Return the user's accounts at external issuers. The account that was bound first is first."""
     return [from_row(ExternalAccount, row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
 
 
@@ -54,7 +57,7 @@ def unbind_external_accounts(tx: Transaction, user_id: Id) -> int:
 
 
 class SqlExternalAccounts(SqlSubject):
-    """Stores accounts of other issuers. Implements ExternalAccountStore."""
+    """Stores the accounts at external issuers that are bound to users. Implements ExternalAccountStore."""
 
     find_external_user = reads(find_external_user)
     bind_external_account = writes(bind_external_account)

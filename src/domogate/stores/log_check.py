@@ -13,7 +13,7 @@ _HEADER, _FRAME = 32, 24
 """The bytes of the header of the log, and of the header of a frame. A frame has one page."""
 _MAGIC = (0x377F0682, 0x377F0683)
 _INDEX_COPY = 48
-"""The bytes of the header of the file -shm. The file begins with two copies of it."""
+"""The bytes of the header of the file -shm. The file begins with two copies of this header."""
 _MOST_FRAMES = 100_000
 
 

@@ -220,7 +220,7 @@ def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dic
 
 
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
-    """Turn invitations to active users into memberships. Return the changed plants."""
+    """Make each active user who has an invitation a member, and remove the invitation. Return the changed plants."""
     due = (
         select(invitations.c.plant_id, invitations.c.email_key, users.c.id, invitations.c.limits)
         .join(users, users.c.email_key == invitations.c.email_key)

@@ -72,7 +72,7 @@ def _check_end(end: OrderEnd) -> OrderEnd:
 def end_overdue_orders(tx: Transaction, at: float, holdings: Holdings | None) -> int:
     """End overdue orders. In a cluster, end only orders of plants that this gateway holds.
 
-    Otherwise this gateway could end an order just before the holder confirms it.
+    Otherwise this gateway could end an order just before the holder stores the confirmation of the device.
     """
     if holdings is not None:
         return _end_held_overdue_orders(tx, at, holdings)

@@ -16,14 +16,14 @@ SECONDS_A_PART = 0.2
 """The seconds for which a part may hold the lock for writing."""
 MODULES_ALONE = 10_000
 SECONDS_ALONE = 1.0
-"""The same limits while no gateway runs. Neighbouring rows of an index are then often written in the same part.
+"""The numbers of modules and of seconds for a part while no gateway runs. Such a part is larger.
 
-So the database changes fewer pages for each module.
+In a large part, neighbouring rows of an index are often written together, so the database changes fewer pages for each module.
 """
 
 
 class PartSize:
-    """The size of the next part of a work that holds the lock for writing. Modules and plants are counted.
+    """The size of the next part of a large work. Each part holds the lock for writing. Modules and plants are counted.
 
     The size depends on the time of the last part, so that other processes wait only a short time, also on slow machines.
     """

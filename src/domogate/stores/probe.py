@@ -9,7 +9,7 @@ from domogate.stores.cursors import complete_cursor
 from domogate.stores.engine import Database, time_limit
 
 _PERIOD, _LIMIT = 0.5, 1.0
-"""The seconds between two questions, and the seconds for an answer.
+"""The seconds between two requests to the server, and the seconds for an answer.
 
 The sum is below the 2 seconds that docs/operations/monitoring.md promises.
 """
@@ -58,7 +58,7 @@ class Probe:
         return True
 
     def close(self) -> None:
-        """Close the connection. The next question opens a new one."""
+        """Close the connection. The next call of `ask` opens a new connection."""
         connection, self.connection = self.connection, None
         if connection is not None:
             try:

@@ -297,8 +297,8 @@ class Recorder:
     def _find_latest(self, connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
         """Return the stored states that `record` needs.
 
-        `record` needs the state of a module that has a logbook. For a report without a state, `record` needs the state of the
-        module if the module is unreachable before or after this report.
+        `record` needs the state of a module if its reports are also written to the logbook. For a report without a state,
+        `record` needs the state of the module if the module is unreachable before or after this report.
         """
         needed = {
             report.module_id

@@ -33,7 +33,10 @@ from domogate.stores.codec import (
 from domogate.stores.tables import modules
 
 MODULE_COLUMNS = [modules.c[name] for name in Module.__struct_fields__]
-"""The columns that make a module, in the order of its fields. Rows are read by position, because names take more time."""
+"""The columns that make a module, in the order of its fields.
+
+Rows are read by position, because reading by name takes more time.
+"""
 _WIDTH = len(MODULE_COLUMNS)
 _ENCODED = Module.__struct_fields__.index("metrics")
 """The place of the first column whose value is JSON."""
@@ -42,7 +45,7 @@ _AMBIENT_ID = _WIDTH
 _KINDS = {kind.value: kind for kind in DeviceKind}
 
 RowLike = Sequence[Any]
-"""A row of SQLAlchemy or of the database driver. Its values are read by position, because names take more time."""
+"""A row of SQLAlchemy or of the database driver. Its values are read by position, because reading by name is slower."""
 
 People = tuple[Member, tuple[Member, ...], tuple[Invitation, ...]]
 """The owner, the allowed users and the invited people."""

@@ -45,9 +45,9 @@ _WRITER_CACHE_KIB = 32 * 1024
 With a smaller cache, these pages are read and written twice.
 """
 _LARGE_CACHE_KIB = 64 * 1024
-"""The same number for `domogate` commands. The index of modules by their random ids needs most of it in a large import."""
+"""The same size for `domogate` commands. In a large import, the index of modules by random ids needs most of this cache."""
 _PAGES_IN_LOG = 8_000
-"""After a commit with which the write-ahead log has this number of pages (32 MB), SQLite copies the pages into the file.
+"""If the write-ahead log has this number of pages (32 MB) after a commit, SQLite copies the pages into the database file.
 
 A page that many commits have changed is copied once. With SQLite's default of 1,000 pages, the readings of five hundred modules
 cause a copy after one to four commits.

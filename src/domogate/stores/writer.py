@@ -134,7 +134,7 @@ class Writer:
 
     @property
     def known_at(self) -> float:
-        """The time (monotonic) before which all committed changes were passed to the listeners."""
+        """All changes that were committed before this time (monotonic) were passed to the listeners."""
         return self._feed.known_at
 
     async def stop(self) -> bool:

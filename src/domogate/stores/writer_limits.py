@@ -14,9 +14,9 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
 The pauses grow from the first value to the second value.
 """
 ANNOUNCE_SECONDS = 0.25
-"""In a cluster, other members commit changes all the time.
+"""A member of a cluster writes its applied cursor to the store at most once in this number of seconds.
 
-A member writes its applied cursor to the store at most once in this number of seconds.
+Without this limit it would write very often, because other members commit changes all the time.
 """
 LONG_SECONDS = 600.0
 """A write that declares more than this number of seconds may change a large part of the database."""

@@ -54,7 +54,7 @@ class NewKitFault(InputModel, frozen=True):
 class KitFaultOut(OutputModel, frozen=True):
     """A fault. `left` is the number of requests that still get the fault; null means no limit.
 
-    `applied` is the number of requests that got it. It is null for a fault of devices, whose requests are not counted.
+    `applied` is the number of requests that got it. It is null for a fault of devices: its requests are not counted.
     """
 
     id: str

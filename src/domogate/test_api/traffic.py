@@ -17,7 +17,10 @@ MOST_LEVELS = 50
 
 _SECRET_HEADERS = frozenset((b"authorization", b"cookie", b"set-cookie", b"ocp-apim-subscription-key", b"location"))
 _SECRET_SURFACES = frozenset(("auth", "tickets", "developer", "manage"))
-"""First segments of paths whose bodies and queries are not recorded: they contain passwords, codes, keys or tickets."""
+"""First segments of paths. The bodies and queries of requests to these paths are not recorded.
+
+They contain passwords, codes, keys or tickets.
+"""
 _REDACTED = "[redacted]"
 
 Header = tuple[bytes, bytes]

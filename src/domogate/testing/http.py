@@ -66,7 +66,7 @@ class HttpClient:
 
 
 def _is_closed_by_server(connection: http.client.HTTPConnection) -> bool:
-    """Whether the server has closed an idle connection. If it has, there is something to read between two requests."""
+    """Whether the server has closed an idle connection. Only a closed connection has something to read between two requests."""
     if connection.sock is None:
         return False
     readable, _, _ = select.select([connection.sock], [], [], 0)

@@ -41,7 +41,7 @@ class GatewayProcess:
         self.pid = self._process.pid
 
     def serve(self, estate: Estate | None, seconds: float) -> Any:
-        """Serve the estate, or the demo estate if it is None. Returns the content of the ready file.
+        """Serve the estate, or the demo estate if `estate` is None. Returns the content of the ready file.
 
         Raises GatewayFailed if the gateway is not ready after this number of seconds. Then the process is stopped.
         """

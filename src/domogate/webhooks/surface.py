@@ -1,4 +1,4 @@
-"""The operations of /webhooks: applications register URLs for the events of a plant, and manage them."""
+"""The operations of /webhooks: applications register webhooks for the events of a plant, and manage these webhooks."""
 
 from typing import Any
 

@@ -107,7 +107,10 @@ def openapi_frame(
     schemas: Schemas,
     security: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the complete document for `paths`, with examples. `security` has the schemes; a request needs all of them."""
+    """Return the complete document for `paths`, with examples.
+
+    `security` has the security schemes; a request needs all of them.
+    """
     _add_examples(name, paths)
     return {
         "openapi": "3.1.0",

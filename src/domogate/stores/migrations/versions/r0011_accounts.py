@@ -1,4 +1,4 @@
-"""Adds recovery codes, and accounts of other issuers that are bound to users. Makes the keys of e-mail addresses more exact."""
+"""Adds recovery codes, and the users' accounts at external issuers. Makes the keys of e-mail addresses more exact."""
 
 import unicodedata
 
