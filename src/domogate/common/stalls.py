@@ -25,7 +25,10 @@ class StallMeter:
             self._timer.cancel()
 
     def seconds(self) -> float:
-        """Return how long a message that arrives now may have waited in this process, in seconds."""
+        """Return the longest time in seconds that a message may have waited because this process did not run.
+
+        The message is handled now, but it may have arrived while the process did not run.
+        """
         now = time.monotonic()
         running = max(0.0, now - self._expected)
         return max(running, self._length if now - self._ended < _KEPT else 0.0)

@@ -174,8 +174,9 @@ def list_summaries(
 ) -> Sequence[ReadingSummary]:
     """Return the newest `limit` summaries of all intervals that overlap the period. The oldest of them is first.
 
-    Intervals shorter than an hour exist only for readings that are not summarised yet. If an interval is longer than an hour
-    and not a multiple of an hour, a summarised hour belongs to the interval in which the hour begins.
+    Old readings are stored only as one summary for each hour. So intervals shorter than an hour are returned only for readings
+    that are still stored one by one. If an interval is longer than an hour and not a multiple of an hour, a stored hour belongs
+    to the interval in which the hour begins.
     """
     if not FINEST <= resolution <= LATEST:
         raise ValueError(f"the resolution of summaries is at least {FINEST:g} seconds, not {resolution:g}")

@@ -101,7 +101,10 @@ class Bridges:
 
 
 async def _keep_running(bridge: Bridge) -> None:
-    """Run the bridge until this function is cancelled. A bridge that is not active ends when its messages are removed."""
+    """Run the bridge until this function is cancelled.
+
+    A bridge with `active = false` only removes its retained messages from the broker. Then this function returns.
+    """
     while not bridge.cleared.is_set():
         run = asyncio.create_task(bridge.run(), name="connection of a bridge")
         cleared = asyncio.create_task(bridge.cleared.wait(), name="removal of a bridge")

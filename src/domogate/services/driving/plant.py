@@ -206,8 +206,7 @@ class DrivenPlant:
     async def execute(self, order: Order) -> Report:
         """Execute the order once. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
 
-        The execution continues if the caller is cancelled. For an order with `once`, the store decides whether the same order
-        was sent before.
+        The execution continues if the caller is cancelled. The store says whether an order with `once` was sent before.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
         if outcome is None:

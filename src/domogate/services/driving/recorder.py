@@ -38,7 +38,7 @@ class RecorderStore(StateStore, OrderStore, Protocol):
 class TooManyReports(RuntimeError):
     """The queue of the driver is full, because the driver sends reports without awaiting `report`.
 
-    These reports are not recorded.
+    The reports of the refused call are not recorded. The reports that are already in the queue are recorded.
     """
 
 
