@@ -29,8 +29,8 @@ async def back_up(
 ) -> None:
     """Write a consistent copy of the store to a file. The gateway may be running.
 
-    --force replaces an earlier backup only if the new backup holds at least as much data. The command also works on a
-    read-only file system.
+    --force replaces an earlier backup only if the new backup holds at least as much data. The command also works if the
+    database is on a read-only file system. The backup file must then be on another file system.
     """
     check_free(file, force or replace_larger)
     check_folder(file)

@@ -11,7 +11,10 @@ _CAPACITY = 10_000
 
 
 class TicketAudit:
-    """Records all attempts to use a ticket or picture token, including attempts without a valid permit."""
+    """Records the use of tickets and picture tokens, and refused attempts, even without a valid permit.
+
+    Of the pictures of one permit, only the first is recorded.
+    """
 
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
