@@ -32,7 +32,8 @@ documents of the gateway. These documents also describe the parameters and the b
 - The portal for developers at `/developers` shows the documents, and can send requests.
 - [Errors](errors.md) explains the statuses. A few further statuses are possible for every request
   ([list](decisions/index.md#statuses-outside-an-operations-list)).
-- The endpoints below `/auth` follow OAuth 2.0 and OpenID Connect. They have no such document: see [identity](identity.md)."""
+- The endpoints below `/auth` follow OAuth 2.0 and OpenID Connect. The gateway has no OpenAPI
+  document about them: see [identity](identity.md)."""
 
 
 def write_api_page() -> str:

@@ -47,7 +47,7 @@ def openapi_document(family: Family, *, base_url: str, version: str) -> dict[str
     return openapi_frame(
         name=family.slug,
         title=family.name,
-        description=f"The {family.name} family ({family.lifecycle.word}). Authorization carries {tokens}.",
+        description=f"The {family.name} family ({family.lifecycle.word}). The header Authorization carries {tokens}.",
         base_url=base_url,
         version=version,
         paths=paths,

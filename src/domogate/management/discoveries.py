@@ -118,7 +118,7 @@ class ModuleDeletion(InputModel, frozen=True):
 @OPERATIONS.add(
     "POST",
     "/discoveries",
-    "Search for devices with a driver, for example those that an MQTT broker announces",
+    "Let a driver search for devices, for example for the devices that an MQTT broker announces",
     errors={409: "Another search is running", 422: "", 502: "The broker cannot be used"},
 )
 async def discover(services: ManagementServices, _call: OperatorCall, body: DiscoveryRequest) -> DiscoveryOut:

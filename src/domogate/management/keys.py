@@ -106,7 +106,7 @@ async def revoke_subscription(services: ManagementServices, call: OperatorCall) 
     services.people.note(AuditAction.KEY_REVOKED, call.caller, key_ref(subscription_id))
 
 
-@SIGNING_KEYS.add("GET", "/signing-keys", "The signing keys and their place in the rotation")
+@SIGNING_KEYS.add("GET", "/signing-keys", "The signing keys with their states")
 async def list_signing_keys(services: ManagementServices, _call: OperatorCall) -> Listing[SigningKeyOut]:
     return Listing([SigningKeyOut.of(place) for place in await services.signing_keys.list_places()])
 

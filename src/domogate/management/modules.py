@@ -177,7 +177,7 @@ async def command_module(services: ManagementServices, call: OperatorCall, body:
 @OPERATIONS.add(
     "POST",
     "/plants/{plantId}/modules/{moduleId}/run",
-    "Run a scene; the results of its steps are among the orders",
+    "Run a scene; listOrders shows the results of its steps",
     errors=(400, 409),
 )
 async def run_scene(services: ManagementServices, call: OperatorCall) -> None:

@@ -69,7 +69,7 @@ async def get_safety(services: ManagementServices, call: OperatorCall) -> Safety
 @OPERATIONS.add(
     "GET",
     "/plants/{plantId}/safety/report",
-    "The report for the responsible person, as PDF, or one table of it as CSV",
+    "The safety report of a site, as PDF, or one table of the report as CSV",
     media_types=(PDF, CSV),
     errors=(422,),
 )

@@ -257,7 +257,7 @@ async def revoke_grant(services: ManagementServices, call: OperatorCall) -> None
     await services.people.revoke_grant(call.id_of("userId"), call.id_of("grantId"), by=call.caller)
 
 
-@OPERATIONS.add("DELETE", "/users/{userId}/grants", "Revoke the grants of all applications")
+@OPERATIONS.add("DELETE", "/users/{userId}/grants", "Revoke all grants that the user gave to applications")
 async def revoke_grants(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.revoke_grants(call.id_of("userId"), by=call.caller)
 

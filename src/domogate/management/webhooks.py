@@ -82,7 +82,7 @@ async def remove_webhook(services: ManagementServices, call: OperatorCall) -> No
 @OPERATIONS.add(
     "GET",
     "/webhooks/{webhookId}/deliveries",
-    "The last attempts to deliver events, only those of the gateway that answers; the newest is first",
+    "The last attempts to deliver events, without the attempts of other gateways of the cluster; the newest is first",
 )
 async def list_deliveries(services: ManagementServices, call: OperatorCall) -> OwnListing[DeliveryOut]:
     found = await services.webhooks.list_attempts(call.id_of("webhookId"))

@@ -126,7 +126,7 @@ async def reset(services: KitServices, _call: TestCall) -> None:
 @OPERATIONS.add(
     "POST",
     "/estate",
-    "Start again with another estate; a reset returns to it",
+    "Start again with another estate; later resets return to this estate",
     errors={422: "The estate has mistakes"},
     max_body=2 * MAX_DOCUMENT,
 )
@@ -165,7 +165,9 @@ def _command_out(record: OrderRecord) -> CommandOut:
     return CommandOut.of(record, record.order, command=command_body(record.order.command), at=record.queued_at)
 
 
-@OPERATIONS.add("GET", "/traffic", "The newest requests and their answers, without secrets; the oldest is first", errors=(422,))
+@OPERATIONS.add(
+    "GET", "/traffic", "The last requests and their answers, without secrets; the oldest of them is first", errors=(422,)
+)
 async def list_traffic(services: KitServices, _call: TestCall, query: TrafficFilter) -> Listing[ExchangeOut]:
     wanted = None if query.operation is None else find_operation(services.operations, query.operation).name
     return Listing([_exchange_out(one) for one in services.traffic.list() if wanted in (None, one.operation)])

@@ -78,7 +78,8 @@ SURFACE = Surface(
     name="tickets",
     prefix="/tickets",
     description="For SDKs and door stations: a ticket (E11, E15) is redeemed once, and opens a lock or switches a camera on. "
-    "The ticket is the credential: no subscription key and no token is needed. Clients distinguish refusals by `type`.",
+    "The ticket is the credential: no subscription key and no token is needed. "
+    "If a request is refused, `type` in the answer says why.",
     operations=OPERATIONS,
     credentials=PictureToken,
 )

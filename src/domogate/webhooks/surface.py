@@ -100,8 +100,8 @@ SURFACE = Surface(
     name="webhooks",
     prefix="/webhooks",
     description="Applications register the URLs to which a plant's events are posted. A request needs a subscription "
-    "key, and an access token or an id token. The gateway delivers only events that the scopes of this token show, "
-    "and only while the application's grant has these scopes.",
+    "key, and an access token or an id token. A webhook has the scopes of the token with which it was "
+    "registered. It gets only events that these scopes show, and only while the application's grant has these scopes.",
     operations=OPERATIONS,
     credentials=KeyAndToken,
     errors={

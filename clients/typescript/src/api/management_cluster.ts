@@ -14,7 +14,7 @@ const GET_CLUSTER: Operation = {
 
 /** The operations of management: cluster. */
 export const managementCluster = (caller: Caller) => ({
-  /** The gateways of the cluster and their health; none if this gateway is not a member. */
+  /** The gateways of the cluster and their health; an empty list if this gateway is not a member. */
   getCluster: (options?: CallOptions): Promise<Cluster> =>
     caller.call(GET_CLUSTER, [], options),
 });

@@ -29,7 +29,7 @@ const DELETE_MODULES: Operation = {
 
 /** The operations of management: discovery. */
 export const managementDiscovery = (caller: Caller) => ({
-  /** Search for devices with a driver, for example those that an MQTT broker announces. */
+  /** Let a driver search for devices, for example for the devices that an MQTT broker announces. */
   discover: (body: DiscoveryRequest, options?: CallOptions): Promise<Discovery> =>
     caller.call(DISCOVER, [], { ...options, body }),
   /**

@@ -132,7 +132,7 @@ export const managementModules = (caller: Caller) => ({
   /** Send a command to a module; the answer comes at the device deadline at the latest and has the result. */
   commandModule: (plantId: string, moduleId: string, body: Command, options?: CommandOptions): Promise<Order> =>
     caller.call(COMMAND_MODULE, [plantId, moduleId], { ...options, body }),
-  /** Run a scene; the results of its steps are among the orders. */
+  /** Run a scene; listOrders shows the results of its steps. */
   runScene: (plantId: string, moduleId: string, options?: CallOptions): Promise<void> =>
     caller.call(RUN_SCENE, [plantId, moduleId], options),
 });

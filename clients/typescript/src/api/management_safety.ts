@@ -62,7 +62,7 @@ export const managementSafety = (caller: Caller) => ({
   /** A site of emergency lighting: state, tests, and when the next tests are due. */
   getSafety: (plantId: string, options?: CallOptions): Promise<SafetySite> =>
     caller.call(GET_SAFETY, [plantId], options),
-  /** The report for the responsible person, as PDF, or one table of it as CSV. */
+  /** The safety report of a site, as PDF, or one table of the report as CSV. */
   getSafetyReport: (plantId: string, query: GetSafetyReportQuery = {}, options?: CallOptions): Promise<RawContent> =>
     caller.call(GET_SAFETY_REPORT, [plantId], { ...options, query }),
   /** The spare parts that the present failures need, and how many of each part. */

@@ -21,7 +21,7 @@ const ROTATE_SIGNING_KEYS: Operation = {
 
 /** The operations of management: signing keys. */
 export const managementSigningKeys = (caller: Caller) => ({
-  /** The signing keys and their place in the rotation. */
+  /** The signing keys with their states. */
   listSigningKeys: (options?: CallOptions): Promise<SigningKeyList> =>
     caller.call(LIST_SIGNING_KEYS, [], options),
   /** Publish the next signing key; it signs after ten minutes, or at once with `emergency`. */

@@ -185,7 +185,7 @@ export const managementUsers = (caller: Caller) => ({
   /** The grants that the user gave to applications. */
   listGrants: (userId: string, options?: CallOptions): Promise<GrantList> =>
     caller.call(LIST_GRANTS, [userId], options),
-  /** Revoke the grants of all applications. */
+  /** Revoke all grants that the user gave to applications. */
   revokeGrants: (userId: string, options?: CallOptions): Promise<void> =>
     caller.call(REVOKE_GRANTS, [userId], options),
   /** Revoke a grant; its tokens are refused from now on. */

@@ -83,7 +83,9 @@ export const managementWebhooks = (caller: Caller) => ({
   /** Remove a webhook and its pending deliveries. */
   removeWebhook: (webhookId: string, options?: CallOptions): Promise<void> =>
     caller.call(REMOVE_WEBHOOK, [webhookId], options),
-  /** The last attempts to deliver events, only those of the gateway that answers; the newest is first. */
+  /**
+   * The last attempts to deliver events, without the attempts of other gateways of the cluster; the newest is first.
+   */
   listDeliveries: (webhookId: string, options?: CallOptions): Promise<DeliveryList> =>
     caller.call(LIST_DELIVERIES, [webhookId], options),
   /** Post a test event now, and show the receiver's answer. */

@@ -13,7 +13,7 @@ class ManagementClusterApi(SyncGroup):
     """The operations of management: cluster."""
 
     def get_cluster(self, *, deadline: float | None = None) -> Cluster:
-        """The gateways of the cluster and their health; none if this gateway is not a member."""
+        """The gateways of the cluster and their health; an empty list if this gateway is not a member."""
         return self._send(_GET_CLUSTER, (), deadline=deadline)
 
 
@@ -21,5 +21,5 @@ class AsyncManagementClusterApi(AsyncGroup):
     """The operations of management: cluster."""
 
     async def get_cluster(self, *, deadline: float | None = None) -> Cluster:
-        """The gateways of the cluster and their health; none if this gateway is not a member."""
+        """The gateways of the cluster and their health; an empty list if this gateway is not a member."""
         return await self._send(_GET_CLUSTER, (), deadline=deadline)

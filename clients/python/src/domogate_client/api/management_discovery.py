@@ -21,7 +21,7 @@ class ManagementDiscoveryApi(SyncGroup):
     """The operations of management: discovery."""
 
     def discover(self, body: DiscoveryRequest, *, deadline: float | None = None) -> Discovery:
-        """Search for devices with a driver, for example those that an MQTT broker announces."""
+        """Let a driver search for devices, for example for the devices that an MQTT broker announces."""
         return self._send(_DISCOVER, (), body=body, deadline=deadline)
 
     def create_placement(self, plant_id: str, body: NewPlacement, *, deadline: float | None = None) -> Placement:
@@ -38,7 +38,7 @@ class AsyncManagementDiscoveryApi(AsyncGroup):
     """The operations of management: discovery."""
 
     async def discover(self, body: DiscoveryRequest, *, deadline: float | None = None) -> Discovery:
-        """Search for devices with a driver, for example those that an MQTT broker announces."""
+        """Let a driver search for devices, for example for the devices that an MQTT broker announces."""
         return await self._send(_DISCOVER, (), body=body, deadline=deadline)
 
     async def create_placement(self, plant_id: str, body: NewPlacement, *, deadline: float | None = None) -> Placement:

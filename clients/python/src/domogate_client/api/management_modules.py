@@ -163,7 +163,7 @@ class ManagementModulesApi(SyncGroup):
         return self._send(_COMMAND_MODULE, (plant_id, module_id), body=body, idempotency_key=idempotency_key, deadline=deadline)
 
     def run_scene(self, plant_id: str, module_id: str, *, deadline: float | None = None) -> None:
-        """Run a scene; the results of its steps are among the orders."""
+        """Run a scene; listOrders shows the results of its steps."""
         self._send(_RUN_SCENE, (plant_id, module_id), deadline=deadline)
 
 
@@ -283,5 +283,5 @@ class AsyncManagementModulesApi(AsyncGroup):
         )
 
     async def run_scene(self, plant_id: str, module_id: str, *, deadline: float | None = None) -> None:
-        """Run a scene; the results of its steps are among the orders."""
+        """Run a scene; listOrders shows the results of its steps."""
         await self._send(_RUN_SCENE, (plant_id, module_id), deadline=deadline)

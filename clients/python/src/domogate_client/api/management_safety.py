@@ -54,7 +54,7 @@ class ManagementSafetyApi(SyncGroup):
         table: Literal["logbook", "order-list", "summary", "units"] | None = None,
         deadline: float | None = None,
     ) -> RawContent:
-        """The report for the responsible person, as PDF, or one table of it as CSV."""
+        """The safety report of a site, as PDF, or one table of the report as CSV."""
         return self._send(
             _GET_SAFETY_REPORT,
             (plant_id,),
@@ -120,7 +120,7 @@ class AsyncManagementSafetyApi(AsyncGroup):
         table: Literal["logbook", "order-list", "summary", "units"] | None = None,
         deadline: float | None = None,
     ) -> RawContent:
-        """The report for the responsible person, as PDF, or one table of it as CSV."""
+        """The safety report of a site, as PDF, or one table of the report as CSV."""
         return await self._send(
             _GET_SAFETY_REPORT,
             (plant_id,),

@@ -18,7 +18,7 @@ class ManagementSigningKeysApi(SyncGroup):
     """The operations of management: signing keys."""
 
     def list_signing_keys(self, *, deadline: float | None = None) -> SigningKeyList:
-        """The signing keys and their place in the rotation."""
+        """The signing keys with their states."""
         return self._send(_LIST_SIGNING_KEYS, (), deadline=deadline)
 
     def rotate_signing_keys(self, body: KeyRotation, *, deadline: float | None = None) -> RotatedKeys:
@@ -30,7 +30,7 @@ class AsyncManagementSigningKeysApi(AsyncGroup):
     """The operations of management: signing keys."""
 
     async def list_signing_keys(self, *, deadline: float | None = None) -> SigningKeyList:
-        """The signing keys and their place in the rotation."""
+        """The signing keys with their states."""
         return await self._send(_LIST_SIGNING_KEYS, (), deadline=deadline)
 
     async def rotate_signing_keys(self, body: KeyRotation, *, deadline: float | None = None) -> RotatedKeys:

@@ -138,7 +138,7 @@ class ManagementUsersApi(SyncGroup):
         return self._send(_LIST_GRANTS, (user_id,), deadline=deadline)
 
     def revoke_grants(self, user_id: str, *, deadline: float | None = None) -> None:
-        """Revoke the grants of all applications."""
+        """Revoke all grants that the user gave to applications."""
         self._send(_REVOKE_GRANTS, (user_id,), deadline=deadline)
 
     def revoke_grant(self, user_id: str, grant_id: str, *, deadline: float | None = None) -> None:
@@ -216,7 +216,7 @@ class AsyncManagementUsersApi(AsyncGroup):
         return await self._send(_LIST_GRANTS, (user_id,), deadline=deadline)
 
     async def revoke_grants(self, user_id: str, *, deadline: float | None = None) -> None:
-        """Revoke the grants of all applications."""
+        """Revoke all grants that the user gave to applications."""
         await self._send(_REVOKE_GRANTS, (user_id,), deadline=deadline)
 
     async def revoke_grant(self, user_id: str, grant_id: str, *, deadline: float | None = None) -> None:

@@ -62,7 +62,8 @@ class ManagementWebhooksApi(SyncGroup):
         self._send(_REMOVE_WEBHOOK, (webhook_id,), deadline=deadline)
 
     def list_deliveries(self, webhook_id: str, *, deadline: float | None = None) -> DeliveryList:
-        """The last attempts to deliver events, only those of the gateway that answers; the newest is first."""
+        """The last attempts to deliver events, without the attempts of other gateways of the cluster; the newest is
+        first."""
         return self._send(_LIST_DELIVERIES, (webhook_id,), deadline=deadline)
 
     def test_webhook(self, webhook_id: str, *, deadline: float | None = None) -> Ping:
@@ -129,7 +130,8 @@ class AsyncManagementWebhooksApi(AsyncGroup):
         await self._send(_REMOVE_WEBHOOK, (webhook_id,), deadline=deadline)
 
     async def list_deliveries(self, webhook_id: str, *, deadline: float | None = None) -> DeliveryList:
-        """The last attempts to deliver events, only those of the gateway that answers; the newest is first."""
+        """The last attempts to deliver events, without the attempts of other gateways of the cluster; the newest is
+        first."""
         return await self._send(_LIST_DELIVERIES, (webhook_id,), deadline=deadline)
 
     async def test_webhook(self, webhook_id: str, *, deadline: float | None = None) -> Ping:
