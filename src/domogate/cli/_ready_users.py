@@ -13,7 +13,7 @@ from domogate.settings import Settings
 
 
 class Parts(Protocol):
-    """The parts of a gateway, or of the tools of a command, that the ready file needs."""
+    """The parts that the ready file needs. A gateway has them, and also the object with which a command opens the store."""
 
     @property
     def settings(self) -> Settings: ...

@@ -43,7 +43,10 @@ def validator(schema: Schema) -> Draft202012Validator:
 
 
 def _say(error: ValidationError) -> str:
-    """Return a text about the error. It shows no regular expression, because the sentence of the rule describes the form."""
+    """Return a text about the error, without a regular expression.
+
+    The report also has the description of the broken rule, which says what the value must look like.
+    """
     if error.validator in ("pattern", "format"):
         return f"{error.instance!r:.200} does not have the right form"
     return error.message[:300]

@@ -97,8 +97,8 @@ SURFACE = Surface(
     name="events",
     prefix="/events",
     description="Every committed change of states, reachability, safety, plants and people, as server-sent events. "
-    "A request needs a subscription key, and an access token or an id token. The stream has the events that the token "
-    f"may see at that time. The token needs at least one of the scopes {', '.join(sorted(scopes_for(())))}.",
+    "A request needs a subscription key, and an access token or an id token. The stream sends an event only if "
+    f"the token may see it at this moment. The token needs at least one of the scopes {', '.join(sorted(scopes_for(())))}.",
     operations=OPERATIONS,
     credentials=KeyAndToken,
     serves_head=True,
