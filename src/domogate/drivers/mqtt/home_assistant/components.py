@@ -45,8 +45,9 @@ def _ends(said: Announcement) -> tuple[float, float]:
 
 
 def _movement(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the entries of the table `state` for the position and the target. The component reports whether it is open, closed
-    or moving.
+    """Return two entries for the option `state` of the generic dialect: one reads the position, the other one reads the target.
+
+    Both read the topic on which the component reports whether it is open, closed, opening or closing.
     """
     ends = {said.text("state_open", "open"): 100, said.text("state_closed", "closed"): 0}
     moving = {said.text("state_opening", "opening"): 100, said.text("state_closing", "closing"): 0}
