@@ -25,7 +25,7 @@ _VALVE = {"hwType": "valve-motor", "deviceType": "Valve"}
 
 
 def _switched(hardware: dict[str, Any]) -> Callable[[Announcement], Translation]:
-    """Return the translation of a component that is switched on and off."""
+    """Return a function that translates the announcement of a component that can be switched on and off."""
 
     def translate(said: Announcement) -> Translation:
         heard, sent = on_and_off(said)
