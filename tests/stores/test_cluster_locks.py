@@ -12,7 +12,7 @@ from domogate.domain.audit import AuditEntry
 from domogate.ports import Usage
 from domogate.services.audit.trail import AuditTrail
 from domogate.stores import SqlStore
-from domogate.stores.engine import WriteLock
+from domogate.stores.write_lock import WriteLock
 from support.clocks import NOW
 from support.houses import houses, lamp_on
 from support.stores import KEY, SMALL, HeldStore, OpenStore

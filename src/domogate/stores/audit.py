@@ -18,9 +18,10 @@ from domogate.domain.audit import (
 )
 from domogate.domain.ids import Id
 from domogate.stores.direct import DirectStatement
-from domogate.stores.engine import Transaction, WriteLock, chunked
+from domogate.stores.engine import Transaction, chunked
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import audit, pseudonyms, users
+from domogate.stores.write_lock import WriteLock
 
 _decode_entry = msgspec.json.Decoder(AuditEntry).decode
 _LAST = select(audit.c.number, audit.c.hash).order_by(audit.c.number.desc()).limit(1)

@@ -21,12 +21,13 @@ from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.states import Report
 from domogate.stores.codec import NUL, decode_command
 from domogate.stores.direct import DirectStatement
-from domogate.stores.engine import Transaction, WriteLock
+from domogate.stores.engine import Transaction
 from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.readers import expire
 from domogate.stores.recorder import Prepared, Recorder, prepare
 from domogate.stores.shared_work import do_together, find_function
 from domogate.stores.tables import orders
+from domogate.stores.write_lock import WriteLock
 
 _OF_ID: ColumnElement[bool] = orders.c.id == bindparam("of_id")
 _INSERT = DirectStatement(insert(orders))

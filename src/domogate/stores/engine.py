@@ -9,13 +9,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import IntEnum
 from functools import cache
 from itertools import islice
 from math import inf
 from typing import Any, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Table, event, func, insert, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
 from domogate.common.log import get_logger
@@ -24,6 +24,7 @@ from domogate.stores.codec import to_json
 from domogate.stores.cursors import FeedRead, TransactionStart
 from domogate.stores.direct import DirectStatement, Write, execute_text
 from domogate.stores.tables import changes
+from domogate.stores.write_lock import WriteLock
 
 T = TypeVar("T")
 
@@ -37,24 +38,6 @@ _CHANGES_COLUMNS = changes.columns.keys()
 _NEWEST = DirectStatement(select(func.max(changes.c.cursor)))
 
 _log = get_logger(__name__)
-
-
-class WriteLock(IntEnum):
-    """The lock of a write in a cluster. With every lock except EXCLUSIVE, gateways commit side by side (Decision 0086).
-
-    A process that is not a member of a cluster always takes the exclusive lock.
-    """
-
-    EXCLUSIVE = 0
-    """For every write that is not named below. No other process writes at the same time."""
-    SHARED = 1
-    """For rows that only the holder of a shard writes. The write is fenced."""
-    AUDIT = 2
-    """Gateways write the audit log one after the other, because each hash includes the hash of the previous record."""
-    USAGE = 3
-    """For the usage of subscription keys."""
-    ATTEMPTS = 4
-    """For the counts of login attempts."""
 
 
 class _Limit(threading.local):
@@ -303,6 +286,53 @@ class Transaction:
         if rows:
             self.last_writes.append(Write(_INSERT_CHANGES, _CHANGES_COLUMNS, rows))
         return committed
+
+
+class WriterConnection:
+    """The connection of the writer. It connects at the first use, and again after the connection was lost."""
+
+    def __init__(self, database: Database, on_closed: Callable[[], None]) -> None:
+        self._database = database
+        self._on_closed = on_closed
+        self._connection: Connection | None = None
+
+    @contextmanager
+    def use(self) -> Iterator[Connection]:
+        """Yield the connection. If the `with` block raises an error, close the connection."""
+        try:
+            yield self._get()
+        except Exception:
+            self.close()
+            raise
+
+    def _get(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._database.writing.connect()
+            self._database.prepare_writer(self._connection)
+        return self._connection
+
+    def begin(self, locks: Collection[WriteLock], *, long: bool) -> tuple[Connection, TransactionStart]:
+        """Begin a write transaction. A connection that was lost while it was idle is replaced."""
+        try:
+            return self._begin(locks, long=long)
+        except DBAPIError as error:
+            if not error.connection_invalidated or time_is_up():
+                raise
+        self.close()
+        return self._begin(locks, long=long)
+
+    def _begin(self, locks: Collection[WriteLock], *, long: bool) -> tuple[Connection, TransactionStart]:
+        connection = self._get()
+        return connection, self._database.start_transaction(connection, locks, long)
+
+    def close(self) -> None:
+        self._on_closed()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except Exception:  # The database driver raises many kinds of errors for a lost server.
+                _log.exception("the connection of the writer could not be closed")
 
 
 def chunked(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:

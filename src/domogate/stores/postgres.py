@@ -35,10 +35,11 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from domogate.ports import StoreUnavailable
 from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCursorOf, FeedRead, OldestCursor, TransactionStart
 from domogate.stores.direct import DirectStatement, Write, execute_text, wrap_error
-from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, WriteLock
+from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database
 from domogate.stores.postgres_driver import in_one_round_trip, limited_connection
 from domogate.stores.tables import changes, feed, members, parked, webhooks
 from domogate.stores.tables._metadata import partial_indexes
+from domogate.stores.write_lock import WriteLock
 
 for _index in partial_indexes:
     _index.dialect_options["postgresql"]["where"] = _index.dialect_options["sqlite"]["where"]

@@ -22,7 +22,7 @@ from domogate.domain.states import Report
 from domogate.ports import Clock, Holdings, Listener, Sealer, StoreNotWritable, StoreTimeout
 from domogate.stores.batch import OrderChange
 from domogate.stores.direct import Write
-from domogate.stores.engine import READERS, Database, Transaction, WriteLock, time_is_up
+from domogate.stores.engine import READERS, Database, Transaction, time_is_up
 from domogate.stores.fencing import fence, tell_when_fenced
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.migrate import is_empty, migrate
@@ -32,6 +32,7 @@ from domogate.stores.probe import Probe
 from domogate.stores.readers import Readers
 from domogate.stores.sealing import open_seals
 from domogate.stores.shared_work import SharedWork
+from domogate.stores.write_lock import WriteLock
 from domogate.stores.writer import Writer
 from domogate.stores.writer_limits import WriterLimits
 

@@ -26,13 +26,13 @@ from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
 from domogate.stores.batch import Batch, OrderChange, SharedWorkFailed, Unit, WriteQueue, expire_units
 from domogate.stores.cursors import TransactionStart
-from domogate.stores.engine import Database, Transaction, WriteLock, time_limit
+from domogate.stores.engine import Database, Transaction, WriterConnection, time_limit
 from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
 from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.readers import GRACE
 from domogate.stores.recorder import Recorder
-from domogate.stores.writer_connection import WriterConnection
+from domogate.stores.write_lock import WriteLock
 
 _log = get_logger(__name__)
 
