@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from domogate.cli._units import LINKS, PLACES
+from domogate.cli.service import describe_hidden_python
 from domogate.identity.secret_keys import CREDENTIAL
 from domogate.settings import load_settings
 from domogate.settings.declared import SECRETS, name_credential
@@ -96,6 +97,14 @@ class TestInstall:
         self, domogate: CommandLine, tmp_path: Path, flags: tuple[str, ...], code: int, problem: str
     ) -> None:
         assert problem in refuse(domogate, tmp_path, *flags, code=code)
+
+    @pytest.mark.parametrize(("python", "warned"), [("/var/tmp/python3.11", True), ("/usr/bin/env", False)])
+    def test_a_python_that_systemd_hides_is_named(self, tmp_path: Path, python: str, warned: bool) -> None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin/python3").symlink_to(python)
+        told = describe_hidden_python(tmp_path / "bin/domogate")
+        assert (told is not None) == warned
+        assert told is None or (python in told and f"/usr/bin/python3 -m venv --clear {tmp_path}" in told)
 
 
 class TestUninstall:

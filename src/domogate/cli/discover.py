@@ -124,7 +124,8 @@ def _write_placed(
         note(f"Without a room: {_in_a_comment(one.name)}: {_in_a_comment(why)}.")
     for skipped in passed:
         note(f"Skipped: {_in_a_comment(skipped.name)}: {_in_a_comment(skipped.why)}")
-    note(f"{placed.added} modules added, {placed.known} already in {target.file}, {len(placed.left)} without a room.")
+    added = "1 module" if placed.added == 1 else f"{placed.added} modules"
+    note(f"{added} added, {placed.known} already in {target.file}, {len(placed.left)} without a room.")
     if placed.left:
         note(
             "What to do: add a room with that name to the file, or rename the device, and run this command again. Or run\n"

@@ -71,6 +71,8 @@ def install(
         if hidden is not None and not dry_run:
             raise Mistake(hidden)
         texts = write_units(started, listen or LISTEN, loaded)
+        if hidden is None and (python := describe_hidden_python(started)) is not None:
+            note(f"Warning: {python}")
         options = "".join(f" -p LoadCredential={one}" for one in loaded)
         after = _NEXT.format(program=started, credentials=options, settings=SETTINGS)
         if dry_run:
@@ -131,10 +133,21 @@ def describe_hidden(program: Path) -> str | None:
         return None
     return (
         f"systemd hides {program} from services, because the unit asks for this. Install the package in another place:\n"
-        "  python3 -m venv /opt/domogate\n"
+        "  /usr/bin/python3 -m venv /opt/domogate\n"
         "  /opt/domogate/bin/pip install domogate\n"
         "  /opt/domogate/bin/domogate service install\n"
         "If it is already there, name its command: --program /opt/domogate/bin/domogate"
+    )
+
+
+def describe_hidden_python(program: Path) -> str | None:
+    """Return why the service could not start the Python of this program, and what to do. Return None if it can start."""
+    python = program.with_name("python3").resolve()
+    if not any(python.is_relative_to(folder) for folder in _HIDDEN):
+        return None
+    return (
+        f"{program} uses the Python {python}, which systemd hides from services. Make the environment with the Python of the\n"
+        f"system: /usr/bin/python3 -m venv --clear {program.parent.parent}"
     )
 
 
