@@ -65,6 +65,11 @@ def test_modules_get_into_the_rooms_that_their_names_contain(tmp_path: Path, dom
         first = run(*flags, "--into", "{room}_*", "--out", str(file), "--force")
         second = run(*flags, "--into", "{room}_*")
         third = run(*flags, "--into", "{room}")
+        device = DeviceClient(broker.port)
+        moved = [{**one, "friendly_name": "101_moved"} if one.get("friendly_name") == "203_lamp" else one for one in devices]
+        device.publish("zigbee2mqtt/bridge/devices", json.dumps(moved), retain=True)
+        device.close()
+        fourth = run(*flags, "--into", "{room}_*")
     assert first.exit_code == 0, first.output
     assert "4 modules added, 0 already in" in first.stderr
     assert "3 without a room" in first.stderr
@@ -86,6 +91,9 @@ def test_modules_get_into_the_rooms_that_their_names_contain(tmp_path: Path, dom
     assert set(ESTATE.splitlines()) <= set(written.splitlines())
     assert "0 modules added, 4 already in" in second.stderr
     assert second.stdout == written
+    assert "Renamed" not in second.stderr
+    assert "Renamed: 203_lamp is now 101_moved. Change the name in the options of this module" in fourth.stderr
+    assert "0 modules added, 4 already in" in fourth.stderr
     assert "lobby: the room Lobby is written in braces" in third.stderr
     domogate.good("estate", "import", str(file))
     assert "Room 203" in next(line for line in domogate.good("module", "list", "Hotel").splitlines() if "Lamp 2" in line)

@@ -19,6 +19,8 @@ class Placed(msgspec.Struct, frozen=True):
     known: int
     """The number of modules that were in the file before."""
     left: Sequence[tuple[FoundModule, str]]
+    renamed: Sequence[tuple[str, str]]
+    """Modules of the file whose device has another name now: the name in the file, and the new name."""
 
 
 def place_modules(
@@ -31,7 +33,8 @@ def place_modules(
     A module that is already in the file is not added again. A bridge without a room is left out: it serves the whole plant.
     The text must be a correct estate file. `describe` returns the lines of a module, indented by a number of spaces.
     """
-    rooms = list(_find_rooms(yaml.compose(text, Loader=yaml.SafeLoader)))
+    file = yaml.compose(text, Loader=yaml.SafeLoader)
+    rooms = list(_find_rooms(file))
     names = [_names_in(room) for _, room in rooms]
     lower = text.lower()
     new = [one for one in found if one.id not in lower]
@@ -53,7 +56,7 @@ def place_modules(
         lines[-1] += "\n"
     for index in sorted(chosen, key=lambda index: -_last_line(rooms[index][1])):
         _insert(lines, rooms[index][1], chosen[index], describe)
-    return Placed("".join(lines), sum(map(len, chosen.values())), len(found) - len(new), left)
+    return Placed("".join(lines), sum(map(len, chosen.values())), len(found) - len(new), left, list(_find_renamed(file, found)))
 
 
 def _find_rooms(node: yaml.Node | None) -> Iterator[tuple[str, yaml.MappingNode]]:
@@ -63,6 +66,25 @@ def _find_rooms(node: yaml.Node | None) -> Iterator[tuple[str, yaml.MappingNode]
                 name = _get(room, "name")
                 if isinstance(room, yaml.MappingNode) and name is not None:
                     yield str(name.value), room
+
+
+def _find_renamed(file: yaml.Node | None, found: Sequence[FoundModule]) -> Iterator[tuple[str, str]]:
+    names = {str(one.id): str(one.options["name"]) for one in found if "name" in one.options}
+    for module in _find_mappings(file):
+        identity, name = _get(module, "id"), _get(_get(module, "options"), "name")
+        new = None if identity is None else names.get(str(identity.value).lower())
+        if new is not None and name is not None and str(name.value) != new:
+            yield str(name.value), new
+
+
+def _find_mappings(node: object) -> Iterator[yaml.MappingNode]:
+    if isinstance(node, yaml.MappingNode):
+        yield node
+        for _, value in node.value:
+            yield from _find_mappings(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _find_mappings(item)
 
 
 def _names_in(room: yaml.MappingNode) -> set[str]:

@@ -124,6 +124,11 @@ def _write_placed(
         note(f"Without a room: {_in_a_comment(one.name)}: {_in_a_comment(why)}.")
     for skipped in passed:
         note(f"Skipped: {_in_a_comment(skipped.name)}: {_in_a_comment(skipped.why)}")
+    for old, new in placed.renamed:
+        note(
+            f"Renamed: {_in_a_comment(old)} is now {_in_a_comment(new)}. Change the name in the options of this module in\n"
+            f"{target.file}. If the device is in another room now, also move the module."
+        )
     added = "1 module" if placed.added == 1 else f"{placed.added} modules"
     note(f"{added} added, {placed.known} already in {target.file}, {len(placed.left)} without a room.")
     if placed.left:
