@@ -25,7 +25,7 @@ _WRITES = 20
 
 @pytest_asyncio.fixture
 async def proxy(postgres: PostgresServer) -> AsyncIterator[TcpProxy]:
-    proxy = TcpProxy(postgres.socket)
+    proxy = TcpProxy(postgres.socket, marker=b"pg_advisory_xact_lock")  # Only the writer sends this.
     await proxy.start()
     yield proxy
     await proxy.stop()
@@ -46,13 +46,13 @@ def _order() -> Order:
 
 
 async def _count(proxy: TcpProxy, write: Callable[[int], Awaitable[object]]) -> int:
-    """Return the round trips of one write on the connection of the writer, which has most of them."""
+    """Return the round trips of one write on the connection of the writer."""
     for number in range(_WRITES):  # The database driver prepares statements that are executed several times.
         await write(number)
-    before = list(proxy.round_trips)
+    before = proxy.round_trips
     for number in range(_WRITES):
         await write(number)
-    return max(after - earlier for after, earlier in zip(proxy.round_trips, before, strict=False)) // _WRITES
+    return round((proxy.round_trips - before) / _WRITES)  # A heartbeat may come between.
 
 
 class TestRoundTrips:

@@ -9,34 +9,35 @@ _CHUNK = 65_536
 
 
 class _Turns:
-    """Counts the round trips of one connection."""
+    """Counts the round trips of one connection, from the first time that the client sends the marker."""
 
-    def __init__(self, counts: list[int]) -> None:
-        self._counts, self._number, self._asks = counts, len(counts), False
-        counts.append(0)
+    def __init__(self, proxy: "TcpProxy", marker: bytes) -> None:
+        self._proxy, self._marker, self._asks, self.is_marked = proxy, marker, False, False
 
-    def note_question(self) -> None:
-        if not self._asks:
+    def note_question(self, data: bytes) -> None:
+        self.is_marked = self.is_marked or (bool(self._marker) and self._marker in data)
+        if self.is_marked and not self._asks:
             self._asks = True
-            self._counts[self._number] += 1
+            self._proxy.round_trips += 1
 
-    def note_answer(self) -> None:
+    def note_answer(self, _data: bytes) -> None:
         self._asks = False
 
 
 class TcpProxy:
     """Passes bytes to a port of this machine or to a Unix socket."""
 
-    def __init__(self, target: int | Path, delay: float = 0.0) -> None:
-        """`delay`: the seconds that each byte is late, in each direction."""
+    def __init__(self, target: int | Path, delay: float = 0.0, marker: bytes = b"") -> None:
+        """`delay`: the seconds that each byte is late, in each direction. `marker`: see `round_trips`."""
         self._target = target
         self._delay = delay
         self._open = asyncio.Event()
         self._open.set()
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
-        self.round_trips: list[int] = []
-        """For each connection since the start: how often the client sent something after an answer."""
+        self._marker = marker
+        self.round_trips = 0
+        """How often a client sent something after an answer, on connections on which it has sent the marker."""
         self.port = 0
 
     async def start(self) -> None:
@@ -73,7 +74,7 @@ class TcpProxy:
             else:
                 inner = await asyncio.open_connection("127.0.0.1", self._target)
             try:
-                turns = _Turns(self.round_trips)
+                turns = _Turns(self, self._marker)
                 await asyncio.gather(
                     self._pass(reader, inner[1], turns.note_question), self._pass(inner[0], writer, turns.note_answer)
                 )
@@ -85,14 +86,14 @@ class TcpProxy:
             self._connections.discard(task)
             writer.close()
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, note: Callable[[], None]) -> None:
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, note: Callable[[bytes], None]) -> None:
         """Pass bytes until one side closes. The two directions are independent."""
         if self._delay:
             await self._pass_late(reader, writer)
             return
         with suppress(OSError):
             while data := await reader.read(_CHUNK):
-                note()
+                note(data)
                 await self._open.wait()
                 writer.write(data)
                 await writer.drain()

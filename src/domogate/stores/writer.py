@@ -26,6 +26,7 @@ from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
 from domogate.stores.batch import Batch, OrderChange, SharedWorkFailed, Unit, WriteQueue, expire_units
 from domogate.stores.cursors import TransactionStart
+from domogate.stores.direct import Write
 from domogate.stores.engine import Database, Transaction, WriterConnection, time_limit
 from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
@@ -45,7 +46,7 @@ class Writer:
         database: Database,
         clock: Clock,
         *,
-        commit: Callable[..., None],
+        commit: Callable[[Connection, Sequence[Write]], None],
         on_commit: Callable[[], None],
         explain: Callable[[Exception], Exception],
         listeners: Sequence[tuple[Listener, bool]],
@@ -61,8 +62,7 @@ class Writer:
         self._presence = presence
         self._limits = limits
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._feed = Feed(database)
-        self._recorder = Recorder(database)
+        self._feed, self._recorder = Feed(database), Recorder(database)
         self._connection = WriterConnection(database, self._recorder.forget)
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="domogate-store-writer", daemon=True)
@@ -330,7 +330,7 @@ class Writer:
         """Commit a write that adds nothing to the change feed, so the listeners get nothing."""
         with time_limit(min(limit.LEAVE_SECONDS, self._limits.deadline)), self._connection.use() as connection:
             work(connection)
-            self._commit(connection)
+            self._commit(connection, ())
 
     def _call(self, call: Callable[..., None], *args: Any) -> None:
         """Run `call` on the event loop's thread."""
