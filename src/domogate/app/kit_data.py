@@ -50,7 +50,10 @@ class KitData:
         """An access token of an operator. It is valid after every reset."""
 
     async def prepare(self, document: str, prepare: Prepare | None = None) -> None:
-        """Make the initial data: the accounts of the kit, and the content of the estate file. `prepare` may add data."""
+        """Make the initial data: the accounts of the kit, and the content of the estate file.
+
+        The function in the argument `prepare` may add data.
+        """
         async with self._opened(self._folder / "base") as (tools, hasher):
             await tools.store.import_estate(await _kit_estate(hasher), prune=False)
             self.management_token = await _issue_management_token(tools)

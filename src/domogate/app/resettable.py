@@ -37,7 +37,7 @@ _FINISH = 1.0
 class ResettableGateway:
     """Serves one gateway at a time. A reset stops this gateway, and starts a new gateway on a copy of the initial data.
 
-    So a reset forgets everything: caches, limits, streams, deliveries and devices belong to the gateway that was stopped.
+    So a reset forgets everything: caches, counted requests, streams, deliveries and devices belong to the stopped gateway.
     """
 
     def __init__(self, data: KitData) -> None:

@@ -1,4 +1,7 @@
-"""Reads the values of the database, the drivers and the disk for the metrics, once for each scrape."""
+"""Reads the values of the database, the drivers and the disk for the metrics, once for each scrape.
+
+A scrape is one request of a monitoring program for /metrics.
+"""
 
 import asyncio
 import shutil

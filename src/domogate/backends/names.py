@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 _LOOKUPS = 64
-"""Number of concurrent look-ups. A slow name server blocks only one thread."""
+"""The number of concurrent look-ups. Each of them has its own thread, so one slow look-up does not delay the others."""
 
 
 class NameResolver:

@@ -86,7 +86,8 @@ def command(
 
     `loop` gets the arguments of the command. It can return a function that makes another event loop than the usual one.
 
-    If the function has a parameter `given`, it gets the names of the settings that a flag or an environment variable sets.
+    If the registered function has a parameter `given`, this parameter gets the names of the settings that a flag or an
+    environment variable sets.
     """
 
     def register(body: Body) -> Body:

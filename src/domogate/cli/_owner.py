@@ -42,7 +42,7 @@ def _find_program() -> str:
 
 
 def _as_user(owner: str) -> str:
-    """Return the present command line for this user. sudo keeps only the variables that it is told to keep."""
+    """Return the present command line with sudo, to run it as this user. sudo keeps only named variables."""
     variables = sorted(name for name in os.environ if name.startswith("DOMOGATE_"))
     keep = [f"--preserve-env={','.join(variables)}"] if variables else []
     return shlex.join(["sudo", "-u", owner, *keep, _find_program(), *sys.argv[1:]])

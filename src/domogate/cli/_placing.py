@@ -17,7 +17,7 @@ class Placed(msgspec.Struct, frozen=True):
     text: str
     added: int
     known: int
-    """The number of modules that were in the file before."""
+    """The number of discovered modules that were already in the file."""
     left: Sequence[tuple[FoundModule, str]]
     renamed: Sequence[tuple[str, str]]
     """Modules of the file whose device has another name now: the name in the file, and the new name."""

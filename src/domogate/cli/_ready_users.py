@@ -13,7 +13,7 @@ from domogate.settings import Settings
 
 
 class Parts(Protocol):
-    """The parts that the ready file needs. A gateway has them, and also the object with which a command opens the store."""
+    """The parts that the ready file needs. A `Gateway` has these parts. The `Tools` of a command have them too."""
 
     @property
     def settings(self) -> Settings: ...

@@ -56,7 +56,10 @@ class PlantFlags(FlagGroup, frozen=True):
     ]
 
     def list_modules(self) -> tuple[str, ...]:
-        """Return the words of the modules of each room. Raises ValueError if one is wrong or does not fit the driver."""
+        """Return the words of the modules of each room.
+
+        Raises ValueError if `modules` has an unknown word, or is given for another driver than the simulator.
+        """
         if self.modules is None:
             return _FOR_TRYING if self.driver == SIMULATOR else ()
         if self.driver not in (None, SIMULATOR):

@@ -141,7 +141,10 @@ def describe_hidden(program: Path) -> str | None:
 
 
 def describe_hidden_python(program: Path) -> str | None:
-    """Return why the service could not start the Python of this program, and what to do. Return None if it can start."""
+    """Return why the service could not start the Python of this program, and what to do.
+
+    Return None if systemd does not hide this Python.
+    """
     python = program.with_name("python3").resolve()
     if not any(python.is_relative_to(folder) for folder in _HIDDEN):
         return None

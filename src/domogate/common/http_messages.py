@@ -78,7 +78,10 @@ def find_header(request: Request, wanted: bytes) -> str | None:
 
 
 def make_answer(status: int, body: bytes, headers: Mapping[str, str], media_type: str | None = None) -> Answer:
-    """Return an answer with these headers and the headers of its body. The names of the headers are in lower case."""
+    """Return an answer with these headers and the headers of its body (content-length and content-type).
+
+    The names of the headers are in lower case.
+    """
     printed = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     if status not in (204, 304):
         printed.append((b"content-length", b"%d" % len(body)))

@@ -5,7 +5,7 @@ import time
 
 _TICK = 0.05
 _KEPT = 0.5
-"""In seconds. Messages that waited during a stall are handled within this time after the stall."""
+"""In seconds. After a stall, its length is kept for this time. In this time, the messages that waited are handled."""
 
 
 class StallMeter:

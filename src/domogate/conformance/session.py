@@ -21,7 +21,7 @@ NO_PLUG = Rule("7.404.plug", "404: no plug found.")
 SUCCESS = Rule("7.200", "200: success, all operations: a correct request about something of the user succeeds.")
 
 MOST_OF_ONE_RULE = 3
-"""At most this number of findings of one rule on one operation is reported. Further findings would repeat the same fault."""
+"""At most this number of findings of one rule on one operation is reported. More findings would say nothing new."""
 MOST_FAILURES, MOST_FAILURES_IN_A_ROW = 3, 10
 """Limits of requests without a usable answer. After `MOST_FAILURES` such requests, an operation is not called again. After
 `MOST_FAILURES_IN_A_ROW`, the run ends.

@@ -16,7 +16,7 @@ _POLICY = (
 
 
 def make_page_headers(script_hashes: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return the headers of a page. Its inline scripts run only if their hashes are listed."""
+    """Return the headers of a page. Its inline scripts run only if their hashes are in `script_hashes`."""
     return {
         "content-security-policy": _POLICY.format(scripts="".join(f" '{one}'" for one in script_hashes)),
         "referrer-policy": "no-referrer",

@@ -58,8 +58,8 @@ class Attempt(msgspec.Struct, frozen=True):
     `account`, `address` and `familiar` are the keys of three counters. They are hashes, so they do not show the account or the
     IP address.
 
-    Attempts from IP addresses from which the owner logged in before are counted separately (`familiar`), so that strangers
-    cannot lock the owner out.
+    Attempts from IP addresses from which the person logged in before are counted separately (`familiar`), so that strangers
+    cannot lock the person out.
     """
 
     account: str

@@ -97,7 +97,10 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     None if no person sent the command, or if an earlier version of Domogate stored the order.
     """
     once: bool = False
-    """Whether a second order with this id is refused. If not, it gets the answer of the first order. Not stored."""
+    """Whether a second order with this id is refused. If not, the second order gets the answer of the first order.
+
+    The store does not keep this field.
+    """
 
     def repeats(self, other: "Order") -> bool:
         """Whether this order and `other` have the same command for the same module."""

@@ -89,7 +89,7 @@ class PendingDelivery(msgspec.Struct, frozen=True):
     change: Change
     module_id: Id | None
     attempts: int
-    """The number of failed attempts. Attempts that were repeated after a short delay are not counted (Decision 0073)."""
+    """The number of failed attempts. Attempts after a short pause are not counted (Decision 0073)."""
     next_at: float
     problem: str
     dead_at: float | None = None

@@ -19,7 +19,7 @@ assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULAT
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
     """Return for each driver the function that checks the options of a module.
 
-    The function accepts only the names of brokers and bus gateways that are in `settings`.
+    The function accepts only the names of brokers and OpenWebNet gateways that are in `settings`.
     """
 
     def check_with(driver: DriverDeclaration[Any]) -> OptionCheck:

@@ -137,7 +137,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     def check_options(self, settings: S) -> OptionCheck:
         """Return the function that checks a module's options.
 
-        A broker or bus gateway that the options name must be in the settings.
+        A broker or OpenWebNet gateway that the options name must be in the settings.
         """
 
         def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
@@ -148,7 +148,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
         return check
 
     def options_schema(self, kind: DeviceKind, settings: S) -> OptionSchema | None:
-        """Return the JSON Schema of the options. It lists the names of the brokers and bus gateways in the settings."""
+        """Return the JSON Schema of the options. It lists the names of the brokers or OpenWebNet gateways in the settings."""
         schema = self.describe_options(kind)
         if schema is not None and self.connections is not None and (names := self.connections.names(settings)):
             for part in (schema, *schema.get("$defs", {}).values(), *schema.get("anyOf", ())):

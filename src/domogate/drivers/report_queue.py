@@ -1,4 +1,4 @@
-"""Sends reports in batches, one plant at a time, and never faster than the receiver accepts them (Decision 0038)."""
+"""Sends reports to the recorder in batches, one plant at a time, and never faster than it accepts them (Decision 0038)."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ CHECK_EVERY = 0.05
 BATCH = 20
 """Number of modules in a batch. It is so small that other tasks wait only for milliseconds."""
 SHARE, LONGEST_SHARE = 4.0, 5.0
-"""After a batch that took one second, the queue waits `SHARE` seconds, so that the receiver has time for other work.
+"""After a batch that took one second, the queue waits `SHARE` seconds, so that the recorder has time for other work.
 
 It waits at most `LONGEST_SHARE` seconds, because a batch may also take a long time if the gateway itself was busy.
 """

@@ -23,7 +23,10 @@ _ACKNOWLEDGED_WITHIN = 10.0
 
 
 class MqttBridgeBroker:
-    """Implements BridgeBroker. `brokers` are all brokers of the settings, to find the broker of a module."""
+    """Implements BridgeBroker for the broker `broker`.
+
+    `brokers` are all brokers of the settings: `carries` needs them to find out whether a module uses the same broker.
+    """
 
     def __init__(self, broker: MqttBroker, brokers: Sequence[MqttBroker]) -> None:
         # The driver uses the client id. A second connection with the same id would end the first one.

@@ -16,11 +16,11 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """
 
     name: str
-    """The name by which modules refer to the gateway, in their option `gateway`."""
+    """The name by which modules refer to the OpenWebNet gateway, in their option `gateway`."""
     host: str
     port: int = 20_000
     password: str | None = None
-    """The open password. None if the gateway accepts this machine without a password."""
+    """The password for OpenWebNet. None if the OpenWebNet gateway accepts this machine without a password."""
     password_file: str | None = None
     """A file that contains only the password. It is read again for each connection."""
 

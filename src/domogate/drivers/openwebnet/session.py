@@ -179,7 +179,7 @@ async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> 
 async def _read_result(session: Session) -> Frame:
     """Return the answer of the OpenWebNet gateway to our proof. If it closes the connection, the result is NACK.
 
-    A gateway that refuses the proof may send NACK or close the connection (OpenWebNet, HMAC authentication).
+    An OpenWebNet gateway that refuses the proof may send NACK or close the connection (OpenWebNet, HMAC authentication).
     """
     try:
         return await session.read()

@@ -1,4 +1,4 @@
-"""Parses the expressions in templates: one value with a path, filters that keep it, numbers, and a comparison.
+"""Parses the expressions in templates: one value with a path, filters, numbers, and a comparison.
 
 This is a small part of the language Jinja. Expressions are never executed: the result describes the expression.
 """
@@ -9,7 +9,7 @@ import msgspec
 
 _TOKEN = re.compile(r"\s*(?:(\d{1,9}(?:\.\d{1,9})?)|([A-Za-z_]\w*)|'([^'\\]*)'|\"([^\"\\]*)\"|(==|!=|[-+*/|().,\[\]]))")
 _KEEPING = frozenset(("int", "float", "round", "default", "is_defined", "string", "bool", "trim"))
-"""Filters and functions that keep the value. Their other arguments are ignored."""
+"""The allowed filters and functions. They and their other arguments are ignored: the result is the value itself."""
 _DEEPEST = 5
 _STEP_TEXT = re.compile(r"[^.\[\]{}]+")
 
