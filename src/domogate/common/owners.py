@@ -55,7 +55,7 @@ def advise_denied(path: Path) -> str:
 
 
 def _find_seen(path: Path) -> Path | None:
-    """Return the path. If this process may not look into its folder, return the nearest folder that it sees."""
+    """Return the path if this process can see it. Otherwise return the nearest folder above it that this process can see."""
     if not hasattr(os, "geteuid"):  # Windows has no such owners.
         return None
     for one in (path, *path.absolute().parents):

@@ -1,7 +1,6 @@
 """A driver that is built when the first plant is attached to it.
 
-Most gateways use one or two drivers. A driver that nobody uses must not cost the time and the memory of its code
-(Decision 0139).
+Most gateways use one or two drivers. The code of the other drivers must not need time and memory (Decision 0139).
 """
 
 import asyncio

@@ -105,7 +105,7 @@ class LoggedInPages(PageGroup):
         """Return an endpoint that calls `act` if the form comes from a page in this browser and a required password is right.
 
         If one of these checks fails, or if `act` raises FormRefused, the endpoint calls `show`. Without `show`, the account
-        page says that the form is stale.
+        page says that the form was open for too long.
         """
 
         async def serve(request: Request) -> Response:

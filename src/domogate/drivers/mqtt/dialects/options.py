@@ -15,8 +15,8 @@ class DialectOptions(
 ):
     """Base of the options of all dialects.
 
-    The options of a dialect also have a method `find_problems`, and a method `codec_for` for options without problems. The
-    argument of both methods is the kind of the module.
+    The options of a dialect also have the methods `find_problems` and `codec_for`. The argument of both methods is the kind of
+    the module. Call `codec_for` only if `find_problems` finds no problem.
     """
 
     kinds: ClassVar[frozenset[DeviceKind]]
