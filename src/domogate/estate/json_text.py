@@ -14,7 +14,7 @@ from domogate.estate.nodes import MAX_DEPTH, PLANTS
 from domogate.estate.simple_yaml import NotSimple, Raw, has_odd_characters
 
 MOST_TEXT = 4_000_000
-"""A longer text is read by the YAML parser, plant by plant, because a text in JSON is read as a whole."""
+"""In characters. A longer text is read by the YAML parser, plant by plant, because this module reads a text as a whole."""
 
 _not_storable = re.compile("[\x00\ud800-\udfff]").search
 

@@ -2,8 +2,9 @@
 
 The step takes a tenth of the time of jsonschema.
 
-The result is the same data as the result of SchemaGuide, and it has passed all checks of the schema. NotQuick means that the
-data may have a mistake. Then jsonschema must check the data, and finds all mistakes and their places.
+The result is the same data as the result of `SchemaGuide` (values.py), and it has passed all checks of the schema. The
+exception `NotQuick` means that the data may have a mistake. Then jsonschema must check the data, and finds all mistakes and
+their places.
 """
 
 import re
@@ -34,7 +35,7 @@ _MOST_WORDS = 1_000
 
 
 class NotQuick(Exception):
-    """The quick reader does not accept the data.
+    """`QuickReader` does not accept the data.
 
     The data may have a mistake or may be correct, so jsonschema must check the data.
     """

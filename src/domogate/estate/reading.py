@@ -134,7 +134,10 @@ class _Scan:
         return (self._builder or EstateBuilder(users)).build(document, self._source), users
 
     def _know_users(self, users: Any, refused: Sequence[Finding]) -> None:
-        """`refused` are the violations of the schema in the users."""
+        """Prepare to check and build plants, because plants refer to users.
+
+        `refused` are the violations of the schema in the users.
+        """
         self._checks = PlantChecks(users, self._drivers)
         if not [*refused, *check_users({_USERS: users})]:
             self._builder = EstateBuilder(users)

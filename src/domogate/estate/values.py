@@ -28,7 +28,7 @@ class SchemaGuide:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._fixed: dict[int, list[Schema] | None] = {}
-        """The parts that always apply, by the id of the schema. The value is None if the parts depend on the node."""
+        """The parts that always apply, by `id(schema)`. The value is None if the parts depend on the node."""
         self._text: dict[int, bool] = {}
         """Whether the schema expects text, for schemas whose parts always apply."""
         self._by_word: dict[tuple[int, str], list[Schema]] = {}

@@ -76,7 +76,7 @@ async def listen(hub: Hub, call: Call[Caller], query: EventQuery) -> Response:
 
 
 def _describe_events(document: dict[str, Any]) -> None:
-    """Add the schemas of the data of events to the document, because OpenAPI can describe a stream only as text."""
+    """Add the schemas of events to the OpenAPI document, because OpenAPI can describe a stream only as text."""
     schemas = Schemas([ModuleData, PlantData, Ready, Reset, End])
     text = {"type": "string"}
     properties = {

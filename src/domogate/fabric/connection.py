@@ -36,7 +36,7 @@ _MOST_WAITING, _MOST_WAITING_BYTES = 65_536, 8 << 20
 """The number and the bytes of the messages of one subscription that may wait for their handler. More messages are lost."""
 _NO_RESPONDERS = "503"
 _RETURN_SECONDS = 5.0
-"""When the NATS servers run again, each gateway connects again within this time. It is enough for a pause and an attempt."""
+"""When the NATS servers run again, each gateway connects within this time: after the longest pause and one attempt."""
 
 _jitter = SystemRandom().uniform
 

@@ -1,9 +1,9 @@
 """The fabric of a cluster: orders, questions and requests for pictures go over NATS to the gateway that drives the plant.
 
-In this module, all three are called questions. Each shard has one subject. A gateway subscribes to the subjects of the shards
-that it holds. A question about a plant that this gateway drives does not use NATS. Three more subjects wake up other gateways:
-after a commit; after a gateway has joined or left the cluster, or has released shards; and after a gateway has subscribed to
-shards. Their messages have no content. One more subject carries the numbers of admitted requests.
+In this module, all three are called questions. Each shard has one NATS subject. A gateway subscribes to the subjects of the
+shards that it holds. A question about a plant that this gateway drives does not use NATS. Messages on three more subjects wake
+up other gateways: after a commit; after a gateway has joined or left the cluster, or has released shards; and after a gateway
+has subscribed to shards. These messages have no content. Messages on one more subject say how many requests were admitted.
 """
 
 import asyncio

@@ -1,4 +1,8 @@
-"""Lists in pages. `?limit=` and `?after=` select a page; the answer has the items and the cursor of the next page."""
+"""Lists in pages. `?limit=` and `?after=` select a page.
+
+The answer has the items and the field `next`: the cursor of the next page, which the client sends as `after`. In some lists the
+cursor is not a position in the change feed, but for example an id or a time.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Generic, TypeVar
@@ -38,7 +42,7 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
 
 
 def page_of(items: Iterable[T], page: Page, key: Callable[[T], str], to_output: Callable[[T], U]) -> Listing[U]:
-    """Return one page of the items, sorted by key."""
+    """Return one page of the items, sorted by `key`."""
     ordered = sorted((item for item in items if page.after is None or key(item) > page.after), key=key)
     return first_page(ordered, page.limit, key, to_output)
 
@@ -67,7 +71,7 @@ def read_cursor(text: str) -> int:
 
 
 def is_cursor(text: str) -> bool:
-    """Whether the text can be a cursor: a number that the database can store."""
+    """Whether the text can be a cursor of a list whose cursors are numbers: a number that the database can store."""
     return text.isascii() and text.isdecimal() and len(text) <= MAX_CURSOR_DIGITS
 
 

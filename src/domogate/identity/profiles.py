@@ -104,7 +104,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     id_mark: TokenMark | None = None
     client_claims: tuple[str, ...] | None = None
     scope_claims: tuple[str, ...] | None = None
-    """Names of claims that hold scopes or roles, as text or as a list. `a.b` is the member `b` of the claim `a`."""
+    """Names of claims that hold scopes or roles, as text or as a list. `a.b` is the field `b` in the claim `a`."""
     scopes: dict[str, tuple[str, ...]] = {}
     """Maps scopes or roles of the issuer to our scopes. A word that is already a scope of the families needs no entry."""
     default_scopes: tuple[str, ...] = ()

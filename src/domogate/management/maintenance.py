@@ -1,4 +1,4 @@
-"""Operations that show and confirm the clock, and show the id of the secret key."""
+"""Operations on the clock (show it, confirm that it is right), and the operation that shows the id of the secret key."""
 
 from datetime import datetime
 

@@ -1,5 +1,5 @@
-"""Operations for emergency lighting, for the responsible person: state and schedule, logbook, spare parts, and the safety
-report as PDF and CSV."""
+"""Operations for the person who is responsible for the emergency lighting of a site: state and schedule, logbook, spare parts,
+and the safety report as PDF and CSV."""
 
 import asyncio
 from enum import StrEnum

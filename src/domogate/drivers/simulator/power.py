@@ -122,8 +122,8 @@ class Plug(Device[PlugState]):
     """A plug. It uses power while it is on.
 
     The option `load` names an appliance, and the option `watts` gives its power. Without these options, the seed of the
-    simulator selects an appliance. The stored state has a power in watts. If the selected appliance can never have this power,
-    the plug uses the stored value.
+    simulator selects an appliance. The stored state may have a power in watts. If the selected appliance can never use this
+    power, the plug has no appliance: it always uses the stored power.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")
@@ -182,8 +182,8 @@ class Plug(Device[PlugState]):
 class Multisocket(Device[MultisocketState]):
     """A multisocket. It has four sockets unless its state or an option has another number. Each socket has a load.
 
-    Power and energy are only in the history. The counter starts at 0 each time the module is attached, because the state of a
-    multisocket has no field for the energy.
+    Its power and energy are reported only as readings, because the state of a multisocket has no fields for them. So the
+    counter starts at 0 each time the module is attached.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")

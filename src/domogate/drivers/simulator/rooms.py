@@ -14,7 +14,10 @@ _STEPS = 100
 If much time passes in one call, the heating is computed in only `_STEPS` steps.
 """
 _MEMORY = 2 * 86_400.0
-"""In seconds. An event that is longer ago than this has no effect on the temperature of a room."""
+"""In seconds. If more time has passed since the last computation, only the last `_MEMORY` seconds are computed.
+
+What happened before has nearly no effect on the temperature of the room.
+"""
 _SUN = 7.0
 _AIRED_FACTOR = 4.0
 _AIRING_SPAN = 6 * 3600.0
