@@ -6,7 +6,7 @@ from domogate.domain.plants import Module
 
 
 class BridgeConnection(Protocol):
-    """An open connection to a broker. If the connection is lost, all methods raise an error that ends `serve` of the client."""
+    """An open connection to a broker. If the connection is lost, all methods raise an error that ends `BridgeClient.serve`."""
 
     async def publish(self, topic: str, payload: bytes, *, retain: bool) -> None:
         """Publish the message, and wait until the broker has it. An empty retained message removes the retained message of the
@@ -22,7 +22,7 @@ class BridgeConnection(Protocol):
 
 
 class BridgeClient(Protocol):
-    """The user of a connection: a bridge."""
+    """The part that uses a connection: a bridge."""
 
     @property
     def will(self) -> tuple[str, bytes] | None:

@@ -106,7 +106,10 @@ class Driver(Protocol):
         ...
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float, /) -> Picture:
-        """Take a picture. Raise DeviceOffline, DeviceTimeout, or DeviceRefused if the camera is off or sends no picture."""
+        """Take a picture. Raise DeviceRefused if the camera is off or sends no picture.
+
+        Raise DeviceOffline if the camera cannot be reached, and DeviceTimeout if it does not answer before the deadline.
+        """
         ...
 
 

@@ -34,7 +34,8 @@ class NewCredential(msgspec.Struct, frozen=True):
 class PasskeyVerifier(Protocol):
     """Makes requests to authenticators and checks their answers.
 
-    Passkeys are bound to the host name of this gateway. The methods that read answers raise PasskeyRefused.
+    Passkeys are bound to the host name of this gateway. The methods that read or verify an answer raise PasskeyRefused
+    if they do not accept it.
     """
 
     async def creation_options(
@@ -56,5 +57,8 @@ class PasskeyVerifier(Protocol):
     async def read_answer(self, text: str) -> UnverifiedAnswer: ...
     def verify_new(self, answer: UnverifiedAnswer) -> NewCredential: ...
     def verify_use(self, answer: UnverifiedAnswer, passkey: Passkey) -> int:
-        """Return the authenticator's count of signatures. The caller checks the challenge and the count."""
+        """Verify the use of a passkey, and return the authenticator's count of signatures.
+
+        The caller checks the challenge and the count.
+        """
         ...

@@ -1,4 +1,7 @@
-"""The file of a recording: one exchange in each line, as JSON. It is bounded, and only its owner can read it."""
+"""The file of a recording: one exchange (request and answer) in each line, as JSON.
+
+The size of the file is limited. Only the operating system user who runs `domogate record` can read the file.
+"""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reports on emergency lighting for the responsible person, as PDF and as CSV.
+"""The safety report as PDF and as CSV, for the person who is responsible for a site. This package calls it "the report".
 
 This package only prints the data that it is given. fpdf2 is large, so it is loaded with the first PDF.
 """

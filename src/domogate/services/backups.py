@@ -11,7 +11,7 @@ from domogate.services.audit import GATEWAY, AuditAction, AuditResult
 CHECK_EVERY = 60.0
 """The seconds between two checks whether a backup is due.
 
-The first check is this time after the start: by then, a machine without a battery has set its clock.
+The first check is this time after the start: by then, a machine whose clock has no battery has set its clock.
 """
 RETRY_AFTER = 600.0
 """In seconds. After a failure, the gateway waits at least this time. A backup of a large database loads the disk."""
@@ -63,7 +63,7 @@ class RegularBackups:
 
         The names of the files have the time of the clock, so the schedule survives a restart. The time of the event loop does
         not change if somebody sets the clock. A backup with a time in the future counts as recent only if this time is less
-        than `every` ahead.
+        than `every` seconds ahead of the clock.
         """
         now = asyncio.get_running_loop().time()
         if now < self._not_before:

@@ -1,4 +1,4 @@
-"""The port for the stored URL of the gateway, which commands print in links and tokens."""
+"""The port for the stored URL of the gateway. `domogate` commands that make links or tokens write this URL into them."""
 
 from typing import Protocol
 

@@ -14,14 +14,14 @@ from domogate.domain.people import Grant
 
 
 class GrantStore(Protocol):
-    """Stores the grants: the rights that people granted to applications."""
+    """Stores the grants: the consents of people to applications."""
 
     async def add_grant(self, grant: Grant) -> None: ...
     async def find_grant(self, grant_id: Id) -> Grant | None: ...
     async def list_grants(self, user_id: Id) -> Sequence[Grant]:
         """Return the user's valid grants for applications, newest first. A grant whose code was never redeemed is not listed.
 
-        Grants to the gateway's own pages are not listed, because the pages are not an application.
+        Grants to the gateway's own pages are not listed, because for people these pages are a part of the gateway.
         """
         ...
 
@@ -63,7 +63,7 @@ class TokenStore(GrantStore, Protocol):
 
         Also remove the old daily counts of the requests of subscriptions.
 
-        Also remove grants without a valid token: grants that were never redeemed, were revoked, or were replaced.
+        Also remove grants without a valid token: the code was never redeemed, or the grant was revoked or replaced.
         `token_lifetime`: the longest lifetime of an access token or an id token.
         """
         ...

@@ -103,7 +103,10 @@ class _Reader:
             programs |= {one.number: one.name or programs.get(one.number, "") for one in thermostat.programs}
 
     def complete(self) -> None:
-        """Check the number of modules, and add their states. A module that never answered is simulated as offline."""
+        """Add the states to the modules. Raises BadRecording if a plant has too many modules.
+
+        If the recording shows that a module did not answer, its record says that the simulator shows it as offline.
+        """
         for plant in self.plants:
             self._plant(plant)
         for module in self.modules():

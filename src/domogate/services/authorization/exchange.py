@@ -28,8 +28,8 @@ _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, 
 UNKNOWN_TOKENS, _SPAN, _ALL = 100, 60.0, "all clients"
 """Anybody can send values that are not refresh tokens.
 
-After `UNKNOWN_TOKENS` such values in `_SPAN` seconds, the gateway reads each token before it begins a write, until these
-seconds have passed. So such values do not delay the writes of other people.
+After `UNKNOWN_TOKENS` such values in `_SPAN` seconds, the gateway first looks for each received value in the store, until these
+seconds have passed. It begins a write only if the value is a refresh token. So such values do not delay the writes of others.
 """
 
 

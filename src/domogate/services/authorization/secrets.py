@@ -27,7 +27,7 @@ def derive_successor(presented: str, server_secret: bytes) -> str:
 
 
 class TextMac:
-    """Computes and verifies a MAC, which proves that this gateway wrote a text."""
+    """Computes and verifies a MAC (message authentication code), which proves that this gateway wrote a text."""
 
     def __init__(self, signer: Signer, purpose: str) -> None:
         self._signer = signer

@@ -1,5 +1,7 @@
 """Announcements for Home Assistant (MQTT discovery): Home Assistant shows the modules of a bridge without our integration.
 
+docs/home-assistant.md describes this integration.
+
 Home Assistant executes templates. So templates contain no text that a person can choose: names are plain JSON values.
 """
 

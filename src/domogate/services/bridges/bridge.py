@@ -42,7 +42,7 @@ _GRACE = 0.5
 
 
 class Bridge:
-    """Implements BridgeClient. Call `change_state` and `change_all` when something changed."""
+    """Implements BridgeClient. Call `change_state` when the state of a module changed, and `change_all` after other changes."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class BridgeCommands:
 
 
 def _read(payload: bytes) -> tuple[str | None, dict[str, Any]]:
-    """Return the id that the sender chose, and the command. Raises ValueOutOfRange."""
+    """Return the id that the sender chose, and the command. Raises ValueOutOfRange for a wrong payload."""
     if len(payload) > LARGEST_COMMAND:
         raise ValueOutOfRange(f"a command has at most {LARGEST_COMMAND} bytes")
     try:
