@@ -134,7 +134,7 @@ def restore(backup_path: Path, data_file: Path) -> None:
 
 
 def _check(path: Path, expected: Content | None = None, is_wanted: Callable[[], bool] = lambda: True) -> None:
-    """Raises ValueError if the database is damaged, if its content is not the expected content, or if `is_wanted` is False."""
+    """Raises ValueError if the database is damaged or its content is not `expected`, or if `is_wanted` returns False."""
     with _reading(path) as connection:
         connection.set_progress_handler(lambda: not is_wanted(), _CHECK_EVERY)
         _check_tables(connection, path)

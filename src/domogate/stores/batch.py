@@ -238,8 +238,9 @@ class WriteQueue:
     def expect(self, number: int) -> None:
         """Set the number of callers that `take` waits for. Call this directly before callers get their answers.
 
-        `number` is the number of these callers: they may come again. The callers that are already in the queue are added. So
-        `take` returns the writes of all these callers as one group. Otherwise the callers would form two groups that alternate.
+        `number` is the number of these callers: they may come again. The callers that are already in the queue are added to
+        this number. So `take` returns the writes of all these callers as one group. Otherwise the callers would form two groups
+        that alternate.
         """
         self._expected = number + len(self._pending)
 

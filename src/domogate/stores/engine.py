@@ -249,7 +249,7 @@ class Transaction:
         self.last_writes: list[Write] = []
         """Writes that are sent together with the commit."""
         self.writes_late = False
-        """If True, `write` waits for the commit. Then later statements of this transaction do not see the rows."""
+        """If True, `write` keeps the rows until the commit. Then later statements of this transaction do not see the rows."""
         self._start = start
 
     @property

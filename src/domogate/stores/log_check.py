@@ -1,8 +1,8 @@
 """Finds damage in the write-ahead log of a SQLite file. SQLite ignores a damaged log and everything after the damage.
 
-After a power failure, the end of a log is often incomplete, and this loses nothing: no caller got an answer for this
-transaction. But each commit is on disk before the next transaction begins. So if two commits follow the frame at which SQLite
-stops, the log was damaged later, and answered writes would be lost (Decision 0133).
+After a power failure, the last transaction in a log is often incomplete, and this loses nothing: no caller got an answer for
+this transaction. But each commit is on disk before the next transaction begins. So if two commits follow the frame at which
+SQLite stops, the log was damaged later, and answered writes would be lost (Decision 0133).
 """
 
 import os
@@ -10,10 +10,10 @@ import struct
 from pathlib import Path
 
 _HEADER, _FRAME = 32, 24
-"""The bytes of the header of the log, and of the header of a frame. A frame has one page."""
+"""In bytes: the size of the header of the log, and the size of the header of a frame. A frame has one page of the database."""
 _MAGIC = (0x377F0682, 0x377F0683)
 _INDEX_COPY = 48
-"""The bytes of the header of the file -shm. The file begins with two copies of this header."""
+"""In bytes: the size of the header of the file -shm. The file begins with two copies of this header."""
 _MOST_FRAMES = 100_000
 
 

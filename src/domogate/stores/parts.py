@@ -11,7 +11,7 @@ T = TypeVar("T")
 MODULES_A_PART = 2_000
 """A part ends when it has this number of modules and plants or more. A plant is never split."""
 FIRST_PART = 250
-"""The size of the first part, because the speed is not known yet."""
+"""The size of the first part. It is small, because the speed is not known yet."""
 SECONDS_A_PART = 0.2
 """The seconds for which a part may hold the lock for writing."""
 MODULES_ALONE = 10_000

@@ -33,7 +33,10 @@ class SharedWork(Generic[A, T]):
 
 
 def do_together(tx: Transaction, works: Sequence[Work | None]) -> Sequence[Any]:
-    """Do the work of one or more callers. All of it must have the same function. Return one answer for each caller."""
+    """Do the work of one or more callers. Return one answer for each caller.
+
+    `find_function` must return the same function for all callers, or None for all callers.
+    """
     function = find_function(works[0])
     if function is None:
         return [work(tx) for work in works if work is not None]

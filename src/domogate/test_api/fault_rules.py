@@ -39,7 +39,8 @@ OF_DEVICES = {
 }
 """Faults of devices. They are injected into the plant in the same way as the faults that operators inject (Decision 0035).
 
-The test kit has another fault with the name `slow`, so it calls a device that never answers `silent`.
+The fault of a device that never answers is `InjectedFault.SLOW`. The test kit names this fault `silent`, because it uses the
+name `slow` for another fault.
 """
 INSTEAD = frozenset(kind for kind in FaultKind if kind.isdecimal()) | {FaultKind.DROP}
 """With these faults, the request does not reach the surfaces of the gateway."""

@@ -28,7 +28,7 @@ class Readings(NamedTuple):
     find_facts: Callable[[Scope, bool], Awaitable[RequestFacts]]
     """Return the facts about a request. The user is found only if the second argument is true."""
     refuse: Callable[[Scope, int], Answer]
-    """Return a refusal with this status in the form of the surface."""
+    """Return a refusal with this status, in the form that the surface of this request uses."""
     list_statuses: Callable[[str | None], Set[int]]
     """Return the statuses with which an operation may refuse a request.
 
@@ -114,7 +114,7 @@ class _RequestRun:
         self.headers: list[tuple[bytes, bytes]] = []
         self.asked, self.answered = bytearray(), bytearray()
         self.asked_more = self.answered_more = False
-        """Whether the body was longer than its recorded part."""
+        """Whether the body of the request, or of the answer, was longer than its recorded part."""
         self._rules = rules
         self._send = send
         self._start: Any = None

@@ -29,7 +29,7 @@ _propagator = TraceContextTextMapPropagator()
 
 
 class ChangeContexts:
-    """Remembers the trace of each state that a device confirmed: first by the report, later by the cursor of the event."""
+    """Remembers the trace of each state that a device confirmed. The key is first the report, then the cursor of the event."""
 
     def __init__(self) -> None:
         self._of_report: dict[tuple[str, float], SpanContext] = {}

@@ -3,7 +3,7 @@
 The gateway that wrote asks all other gateways whether they have applied its newest change. In this file, a question is such a
 message between gateways. If another gateway does not answer within the bound (the setting `knowledge_bound`), later writes do
 not wait for that gateway. This is safe, because the data of that gateway are too old by then, so it refuses to answer requests.
-When it answers again, writes wait for it again.
+When it answers questions again, writes wait for it again.
 """
 
 import asyncio

@@ -97,7 +97,7 @@ def print_present(
 def present_event(view: ModuleView) -> StateChanged:
     """Return the present state as an event.
 
-    `turned` is True, so that the client gets this event even if it asked only for changes of reachability.
+    `turned` is True, as for a change of reachability. So the client gets this event even if it asked only for such changes.
     """
     return StateChanged(
         plant_id=view.plant_id,

@@ -91,7 +91,7 @@ class Hub:
         self._changes: deque[Change] = deque()
         """The changes that are not distributed yet."""
         self._in_this_round = 0
-        """The number of events that were passed to streams since other tasks could run."""
+        """The number of events that were passed to streams since other tasks last had a chance to run."""
         self._wakeup = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._draining = False

@@ -79,7 +79,7 @@ class Stream:
         self._timer: asyncio.TimerHandle | None = None
         self.closed = False
         self.sent = 0
-        """The number of events that were written or yielded by `frames`."""
+        """The number of events that were written to the connection, or that `frames` yielded."""
         self.written_at = self._loop.time()
         """The time of the last frame, by the clock of the event loop."""
 

@@ -82,7 +82,7 @@ class FaultOverlay:
         return report if state is report.state else msgspec.structs.replace(report, state=state)
 
     def report_absence(self, plant_id: Id, module_id: Id, now: float) -> Report | None:
-        """Return a report that the module cannot be reached.
+        """Return a report which says that the module cannot be reached.
 
         Return None if the fault `offline` is not injected into the module.
         """

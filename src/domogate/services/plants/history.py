@@ -22,7 +22,10 @@ _PAGE = 5_000
 """The number of rows of an export that are in memory at the same time."""
 _FIRST_SPANS = 1_000
 _MOST_IN_A_SPAN = 1_000_000
-"""The limit of rows for one interval. No module sends so many readings in a second."""
+"""The largest number of rows that are read for one interval.
+
+For single readings, an interval is a second, and no module sends so many readings in a second.
+"""
 
 Page = Sequence[tuple[Id, ReadingSummary]]
 _Fetch = Callable[[float, float, int], Awaitable[Sequence[ReadingSummary]]]

@@ -51,7 +51,10 @@ class Redemption:
         *,
         in_cluster: bool = False,
     ) -> None:
-        """`in_cluster`: another gateway may drive the plant, and an order to another gateway may be sent twice."""
+        """`in_cluster`: another gateway may drive the plant, and may get the message with the order twice.
+
+        So in a cluster, the store has a row for each used ticket.
+        """
         self._store = store
         self._signer = signer
         self._control = control

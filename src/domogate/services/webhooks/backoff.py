@@ -22,7 +22,8 @@ def is_ahead(next_at: float, now: float) -> bool:
 def find_due_time(next_at: float, now: float) -> float:
     """Return the time up to which planned attempts are due now.
 
-    Usually the result is `now`. If a wrong clock set `next_at` too far in the future, the result is `next_at`.
+    Usually the result is `now`. If a wrong clock set `next_at` too far in the future, the result is `next_at`, so
+    that the attempt is due now.
     """
     return now if next_at <= now or is_ahead(next_at, now) else next_at
 
