@@ -23,9 +23,9 @@ _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
 
 
 def list_changes(connection: Connection, after: int, limit: int, applied: int) -> Sequence[Change]:
-    """Return changes after the cursor `after`. Stop at a change if another change with a lower cursor may still appear.
+    """Return changes after the cursor `after`. Stop before a change if a change with a lower cursor may still appear.
 
-    Do not stop before the cursor `applied`: this process already has all changes up to this cursor.
+    But always include the changes up to the cursor `applied`: this process already has all changes up to this cursor.
     """
     until = max(complete_cursor(connection), applied)
     return changes_from_rows(connection.execute(_AFTER, {"after": after, "until": until, "limit": limit}))

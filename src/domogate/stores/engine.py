@@ -164,7 +164,7 @@ class Database(ABC):
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
-        """Return changes after the cursor `after`. Stop at a change if another change with a lower cursor may still appear."""
+        """Return changes after the cursor `after`. Stop before a change if a change with a lower cursor may still appear."""
 
     @abstractmethod
     def note_pruned(self, connection: Connection, last: int) -> None:

@@ -169,7 +169,7 @@ def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
 SinceOf = Callable[[Id, str | None], int]
 """A function of a user id and limits.
 
-It returns the cursor of the change feed from which on a person with these limits counts as a member.
+It returns a cursor: a person with these limits may see the events after this cursor.
 """
 
 

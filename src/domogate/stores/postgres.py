@@ -55,7 +55,7 @@ _LOCK_AS_MEMBER = f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
 """A gateway that hangs or loses its connection during a transaction delays other gateways for this time at most."""
 _SHORT_SECONDS = 0.5
-"""After this time, the server may have ended a transaction of a gateway that did not run for a while."""
+"""If a transaction began more than this number of seconds ago, the server may have ended it, because the gateway was frozen."""
 _ALLOW_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
 """A migration waits at most this long for the lock of a table.

@@ -161,7 +161,7 @@ class Driving:
 
         This method is a listener of the store.
 
-        A new plant is driven if a slot is free, or if the plant has a real device.
+        A new plant is driven if it has a real device, or if a slot of PlantSlots is free.
         """
         if not self._started or self._stopped:
             return  # `start` loads the newest state later

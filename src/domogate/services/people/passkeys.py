@@ -49,7 +49,7 @@ class Passkeys:
     async def ask_for_new(self, person: LoggedIn) -> dict[str, Any]:
         """Return the options with which the browser makes a new passkey.
 
-        All passkeys of a user have the same handle, so a device keeps only one passkey of this user.
+        All passkeys of a user have the same user handle (an id in WebAuthn), so a device keeps only one passkey of this user.
         """
         known = await self._store.list_passkeys(person.user.id)
         user_handle = known[0].user_handle if known else new_secret()

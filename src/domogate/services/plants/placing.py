@@ -1,4 +1,4 @@
-"""Puts modules into rooms. The name of a device contains the name of its room."""
+"""Puts modules into rooms. The room of a module is found in the name of the device, for example 101 in `101_lamp`."""
 
 import re
 from collections.abc import Collection, Sequence
