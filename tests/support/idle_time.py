@@ -1,7 +1,7 @@
 """Idle time: the clock of an event loop advances only while the loop waits.
 
-It is for a driver and a bus gateway in one loop. When the machine pauses, both pause, and neither must see a timeout of the
-other. Timers still take real time, unlike with virtual time (support/virtual_time.py), because sockets need real time.
+It is for a driver and an OpenWebNet gateway in one loop. When the machine pauses, both pause, and neither must see a timeout
+of the other. Timers still take real time, unlike with virtual time (support/virtual_time.py), because sockets need real time.
 """
 
 import asyncio

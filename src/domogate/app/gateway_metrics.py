@@ -189,7 +189,7 @@ def _register_drivers(snapshot: Snapshot, metrics: Metrics) -> None:
     metrics.gauge(
         "domogate_driver_connections",
         "connections",
-        "Connections of the driver to brokers or bus gateways, by state: connected, connecting, lost or unused.",
+        "Connections of the driver to brokers or OpenWebNet gateways, by state: connected, connecting, lost or unused.",
         lambda: snapshot.connections,
         ("driver", "state"),
     )

@@ -50,7 +50,7 @@ async def issue_key(
 
 @command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
-    """List subscription keys with their limits and states. The keys themselves are not shown."""
+    """List subscription keys with their rates, quotas and states. The keys themselves are not shown."""
     async with reading(settings) as tools:
         now = tools.clock.now()
         shown = [_shown(subscription, now) for subscription in await tools.store.list_subscriptions()]

@@ -19,7 +19,7 @@ OPERATIONS = OperationTable("applications")
 class SelfServiceOut(OutputModel, frozen=True):
     """The rules of the operator for self-service. `enabled`: whether people may register applications and keys for themselves.
 
-    `scopes` are the scopes that these applications can have. `rate` and `dailyQuota` are the limits of each key.
+    `scopes` are the scopes that these applications can have. `rate` and `dailyQuota` apply to each key.
     """
 
     enabled: bool

@@ -43,7 +43,7 @@ AT_ONCE = 8
 """Number of requests that start in one round of the event loop."""
 
 STREAM = "domogate.stream"
-"""Scope key that an inner app sets for an answer without an end. The app ends this answer when the server drains."""
+"""The key in the ASGI scope for an answer without an end. An inner app sets it and ends the answer when the server drains."""
 _STREAM_END = 1.0
 """In seconds. During a drain, a connection with a stream is aborted after this time: some clients do not read at all."""
 _QUIET = 0.3

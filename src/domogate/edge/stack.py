@@ -30,7 +30,7 @@ FailureAnswer = Callable[[Internal], Answer]
 """Returns the answer to a failure: 503 if the failure is temporary, otherwise 500."""
 
 OPERATION = "domogate.operation"
-"""Scope key in which an inner app stores the name of its operation ('E8') for the metrics."""
+"""The key in the ASGI scope under which an inner app stores the name of its operation ('E8') for the metrics."""
 REQUEST_ID = "domogate.request_id"
 
 _READ_HEADERS = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))

@@ -3,9 +3,10 @@
 from domogate.edge.direct import DirectConnection
 
 WRITER = "domogate.writer"
-"""Scope key of the connection. An app with a long answer uses `write_now` and `until_writable` of the connection.
+"""The key in the ASGI scope for the connection.
 
-ASGI's `send` is not suitable: it needs a task, and it cannot say whether the client has read the earlier parts.
+An app with a long answer uses `write_now` and `until_writable` of the connection. ASGI's `send` is not suitable: it
+needs a task, and it cannot say whether the client has read the earlier parts.
 """
 
 

@@ -1,0 +1,1 @@
+"""Carries orders and questions to the process that drives the plant: this process, or another gateway of the cluster."""

@@ -180,7 +180,7 @@ class FamilyApp:
             call.subscription_id = target.subscription_id
 
     def _find_places(self, target: Target, call: Call) -> None:
-        """Find the ambient and the module of the path in the plant. Then raise the injected faults."""
+        """Find the ambient and the module of the path in the plant. Then raise an injected fault, if there is one."""
         operation, plant = target.operation, call.plant
         if target.module_id is not None:
             module = plant.modules.get(target.module_id)

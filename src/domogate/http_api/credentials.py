@@ -73,7 +73,7 @@ def _token_scheme(description: str) -> dict[str, Any]:
 async def verify_access_token(verifier: Verifier, request: Request, scope: str, api: str) -> tuple[Principal, bytes]:
     """Return the principal, and the token that was sent.
 
-    The token must be an access token with this scope, and must not come from the implicit grant. Raises Problem or Fault if the
+    The token must be an access token with this scope, and must not come from the implicit flow. Raises Problem or Fault if the
     token is refused. `api` is the name of the API in the message.
     """
     unverified_token = read_bearer_token(request, "an access token").encode("latin-1")

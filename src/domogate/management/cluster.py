@@ -14,9 +14,9 @@ class GatewayOut(OutputModel, frozen=True):
     """A gateway of the cluster. `answering` is true for the gateway that sent this answer.
 
     If the gateway does not renew its lease within `leaseLeft` seconds, other gateways drive its plants. `shards` is the number
-    of shards that the gateway holds; the cluster has 1,024 shards. `leaving` is true while the gateway stops and gives its
-    shards away. `messages` says whether the gateway gets messages of the other gateways. If the value is `cut off`, the gateway
-    has given its shards away.
+    of shards that the gateway holds; the cluster has 1,024 shards. `leaving` is true while the gateway stops and hands over
+    its shards. `messages` says whether the gateway gets messages of the other gateways. If the value is `cut off`, the gateway
+    hands over its shards to other gateways.
     """
 
     id: str

@@ -42,7 +42,8 @@ class ModulePlaceOut(OutputModel, frozen=True):
 class FoundModuleOut(OutputModel, frozen=True):
     """A device that was found.
 
-    If the device is already a module of a plant, `place` is the place of this module. `about` is the description of the device.
+    If the device is already a module of a plant, `place` names the plant and the ambient of this module. `about` is the
+    description of the device.
     """
 
     id: str

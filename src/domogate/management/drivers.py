@@ -25,7 +25,7 @@ SCHEMA = "application/schema+json"
 
 
 class ConnectionOut(OutputModel, frozen=True):
-    """The connection of a driver to a broker or a bus gateway."""
+    """The connection of a driver to a broker or an OpenWebNet gateway."""
 
     name: str
     address: str

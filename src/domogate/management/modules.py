@@ -118,7 +118,9 @@ async def list_modules(services: ManagementServices, call: OperatorCall, query: 
     return page_of(wanted, query, lambda view: view.module.id, lambda view: module_out(view, ambient_of.get(view.module.id)))
 
 
-@OPERATIONS.add("GET", "/modules", "The modules of all plants, sorted by id, with their places and states; with filters")
+@OPERATIONS.add(
+    "GET", "/modules", "The modules of all plants, sorted by id, with their plants, ambients and states; with filters"
+)
 async def list_all_modules(services: ManagementServices, _call: OperatorCall, query: ModuleSearch) -> Listing[ModuleInPlantOut]:
     wanted = ModuleFilter(
         query.text,

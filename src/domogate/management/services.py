@@ -94,8 +94,8 @@ class DriverConnectionOut(OutputModel, frozen=True):
 class DriverFactsOut(OutputModel, frozen=True):
     """A driver that modules can name.
 
-    `connections` are the names of the brokers or bus gateways in use. A module names one of them in one of its options; the
-    value of `connectionOption` is the name of this option. `connection` is the connection that was set through this API.
+    `connections` are the names of the brokers or OpenWebNet gateways in use. A module names one of them in one of its options;
+    the value of `connectionOption` is the name of this option. `connection` is the connection that was set through this API.
     `canSetConnection` is false if the settings list the connections.
     """
 

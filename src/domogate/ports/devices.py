@@ -39,7 +39,7 @@ ConnectionState = Literal["connected", "connecting", "lost", "unused"]
 
 
 class ConnectionHealth(msgspec.Struct, frozen=True):
-    """The health of the connection to a broker or bus gateway. `problem` is empty unless the connection is lost."""
+    """The health of the connection to a broker or an OpenWebNet gateway. `problem` is empty unless the connection is lost."""
 
     name: str
     address: str

@@ -167,7 +167,7 @@ PANELS: dict[str, dict[str, Setting]] = {
         "own_issuer": Setting(
             "true|false", "Whether the gateway accepts its own tokens. If false, it accepts only tokens of external issuers."
         ),
-        "implicit_enabled": Setting("true|false", "Allow the implicit grant for clients that are registered for it."),
+        "implicit_enabled": Setting("true|false", "Allow the implicit flow for clients that are registered for it."),
         "second_factor_required": Setting("true|false", "Require a second factor for every login."),
         "smtp_host": Setting(
             "ADDRESS",

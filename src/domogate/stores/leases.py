@@ -23,7 +23,11 @@ T = TypeVar("T")
 _CALL_SECONDS = 2.0
 """A call fails after this number of seconds, so that the member can try again before its lease ends."""
 _START_SECONDS = 120.0
-"""A gateway joins the cluster within this number of seconds after its start."""
+"""The assumed longest time, in seconds, from the stored beginning of the cluster until its first gateway has joined.
+
+During this time, a starting gateway gets the stored beginning even if no gateway has a lease. After this time, if no gateway
+has a lease, the present time becomes the new beginning.
+"""
 _DEAD_KEPT = 3600.0
 """The number of seconds for which the row of a stopped member is kept, so that operators can see it.
 

@@ -15,7 +15,7 @@ from domogate.stores.tables import metadata
 HEAD = "0029"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
 OLDEST_BESIDE = "0024"
-"""Gateways of this revision or a later revision can run at the same time as this version.
+"""Gateways of this revision or a later revision can run on the same database as gateways with this code.
 
 The migrations after this revision only add tables, columns and indexes.
 """

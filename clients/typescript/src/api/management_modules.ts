@@ -106,10 +106,12 @@ export const managementModules = (caller: Caller) => ({
   /** Add a module. */
   createModule: (plantId: string, body: NewModule, options?: CallOptions): Promise<Module> =>
     caller.call(CREATE_MODULE, [plantId], { ...options, body }),
-  /** The modules of all plants, sorted by id, with their places and states; with filters. */
+  /** The modules of all plants, sorted by id, with their plants, ambients and states; with filters. */
   listAllModules: (query: ListAllModulesQuery = {}, options?: CallOptions): Promise<ModuleInPlantList> =>
     caller.call(LIST_ALL_MODULES, [], { ...options, query }),
-  /** The modules of all plants, sorted by id, with their places and states; with filters. Reads all pages. */
+  /**
+   * The modules of all plants, sorted by id, with their plants, ambients and states; with filters. Reads all pages.
+   */
   iterateAllModules: (
     query: ListAllModulesQuery = {},
     options?: CallOptions,

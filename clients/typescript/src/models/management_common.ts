@@ -21,7 +21,7 @@ export interface Driver {
 
 export type DriverCondition = "down" | "running" | "starting" | "stopped";
 
-/** The connection of a driver to a broker or a bus gateway. */
+/** The connection of a driver to a broker or an OpenWebNet gateway. */
 export interface Connection {
   readonly name: string;
   readonly address: string;

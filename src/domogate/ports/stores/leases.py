@@ -43,7 +43,7 @@ class MessageLink(StrEnum):
     CUT_OFF = "cut off"
     """The connection has been lost for some seconds, and another member was connected in this time.
 
-    The member gives its shards to other members.
+    The member hands over its shards to other members.
     """
 
 
@@ -68,7 +68,7 @@ class LiveMember(msgspec.Struct, frozen=True):
     shards: int = 0
     """The number of shards that the member holds."""
     is_leaving: bool = False
-    """True if the member gives its shards to other members, because it stops."""
+    """True if the member hands over its shards to other members, because it stops."""
     link: MessageLink = MessageLink.CONNECTED
 
 

@@ -33,7 +33,7 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s. `margin`: a member that cannot
     renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
     another member drives these devices. `pause`: the shortest time between the beginnings of two renewals. `cut_off`: a member
-    that gets no messages gives its shards away after this time, if other members get messages. If NATS stops, `cut_off` must be
+    that gets no messages hands over its shards after this time, if other members get messages. If NATS stops, `cut_off` must be
     long enough for two steps. First, each member notices that NATS has stopped: one second, the time between two pings. Second,
     each member reads in the database that the other members noticed it: one renewal.
     """
@@ -173,7 +173,7 @@ class Membership:
         self._woken.set()
 
     def begin_leave(self) -> None:
-        """Start to give all shards to other members. The lease is renewed until `stop`."""
+        """Start to hand over all shards to other members. The lease is renewed until `stop`."""
         self._leaving = True
         self.wake()
 

@@ -53,7 +53,7 @@ class DriverHealth(msgspec.Struct, frozen=True):
     stuck_calls: int = 0
     """The number of stuck calls of the driver's plants: calls that did not end when they were cancelled."""
     connections: tuple[ConnectionHealth, ...] = ()
-    """The connections to brokers or bus gateways. A driver that is not running has no connections."""
+    """The connections to brokers or OpenWebNet gateways. A driver that is not running has no connections."""
 
 
 def describe(error: BaseException) -> str:

@@ -96,7 +96,7 @@ class ManagementModulesApi(SyncGroup):
         reason: AbsenceReason | None = None,
         deadline: float | None = None,
     ) -> ModuleInPlantList:
-        """The modules of all plants, sorted by id, with their places and states; with filters."""
+        """The modules of all plants, sorted by id, with their plants, ambients and states; with filters."""
         return self._send(
             _LIST_ALL_MODULES,
             (),
@@ -126,7 +126,8 @@ class ManagementModulesApi(SyncGroup):
         reachable: bool | None = None,
         reason: AbsenceReason | None = None,
     ) -> Iterator[ModuleInPlant]:
-        """The modules of all plants, sorted by id, with their places and states; with filters. Reads all pages."""
+        """The modules of all plants, sorted by id, with their plants, ambients and states; with filters. Reads all
+        pages."""
         return self._pages(
             _LIST_ALL_MODULES,
             (),
@@ -214,7 +215,7 @@ class AsyncManagementModulesApi(AsyncGroup):
         reason: AbsenceReason | None = None,
         deadline: float | None = None,
     ) -> ModuleInPlantList:
-        """The modules of all plants, sorted by id, with their places and states; with filters."""
+        """The modules of all plants, sorted by id, with their plants, ambients and states; with filters."""
         return await self._send(
             _LIST_ALL_MODULES,
             (),
@@ -244,7 +245,8 @@ class AsyncManagementModulesApi(AsyncGroup):
         reachable: bool | None = None,
         reason: AbsenceReason | None = None,
     ) -> AsyncIterator[ModuleInPlant]:
-        """The modules of all plants, sorted by id, with their places and states; with filters. Reads all pages."""
+        """The modules of all plants, sorted by id, with their plants, ambients and states; with filters. Reads all
+        pages."""
         return self._pages(
             _LIST_ALL_MODULES,
             (),

@@ -42,7 +42,7 @@ class Driver(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Connection(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The connection of a driver to a broker or a bus gateway."""
+    """The connection of a driver to a broker or an OpenWebNet gateway."""
 
     name: str
     address: str
