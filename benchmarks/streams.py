@@ -15,6 +15,7 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.domain.states import PlugState, Reading, Report, Unit
 from domogate.edge import server
+from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
@@ -94,7 +95,7 @@ async def _serving() -> AsyncIterator[tuple[StreamSetup, int]]:
     async with open_stream_setup(_Clock(), most=2 * _LISTENERS, most_per_user=_LISTENERS, most_per_key=_LISTENERS) as setup:
         credentials = KeyAndToken(setup.admission, setup.verifier, _NoAudit())
         app = SurfaceApp(events.SURFACE, setup.hub, credentials, base_url="http://localhost", version="0")
-        edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=None, access_log=False)
+        edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=Metrics(), access_log=False)
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
             many = server.Connections(2 * _LISTENERS, 2 * _LISTENERS)
             running = asyncio.create_task(server.run(edge, listening, connections=many, stop=stop, on_drain=setup.hub.drain))

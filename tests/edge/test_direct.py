@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from domogate.common.http_messages import Answer, Request
-from domogate.edge.direct import DirectRequests, Handler, Reply, print_headers
+from domogate.edge.direct import DirectRequests, Handler, Reply, Send, print_headers
 from domogate.edge.protocol import AT_ONCE, GuardedProtocol
 from domogate.edge.request_ids import current_request_id
 from support.edge_server import GET, POST, Recorder, raw_connection, serving
@@ -35,11 +35,11 @@ class DirectApp:
     def find_handler(self, method: str, url: bytes) -> Handler | None:
         return not_called
 
-    async def answer(self, request: Request, _: Handler) -> Reply:
+    async def answer(self, request: Request, _: Handler, send: Send) -> None:
         self.requests.append(request)
         current_request_id.set("of-this-read")
         body = await self._answer(request)
-        return 200, b"content-length: %d\r\n" % len(body), body
+        send((200, b"content-length: %d\r\n" % len(body), body))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError("every request of these tests is a direct request")
@@ -52,10 +52,10 @@ class UnknownStatus(DirectApp):
         super().__init__(no_answer)
         self._wait = wait
 
-    async def answer(self, request: Request, _: Handler) -> Reply:
+    async def answer(self, request: Request, _: Handler, send: Send) -> None:
         if self._wait:
             await asyncio.sleep(0)
-        return 999, b"", b""
+        send((999, b"", b""))
 
 
 async def count_steady(app: DirectApp) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from domogate.common.http_messages import Answer, Request
-from domogate.edge.direct import Handler, Reply
+from domogate.edge.direct import Handler, Send
 from domogate.edge.guards import Limits
 from domogate.edge.protocol import AT_ONCE, GuardedProtocol
 from support.edge_server import PATIENT, POST, raw_connection, respond, serving
@@ -42,13 +42,13 @@ class BothWays:
     def find_handler(self, _method: str, url: bytes) -> Handler | None:
         return not_called if url.startswith(b"/") else None
 
-    async def answer(self, request: Request, _: Handler) -> Reply:
+    async def answer(self, request: Request, _: Handler, send: Send) -> None:
         self.started.append(request.body)
         async with asyncio.timeout(60):  # This needs a task.
             await self.may_answer.wait()
         self.ended.append(request.body)
         body = b"direct " + request.method.encode() + b" " + request.body
-        return 200, b"content-length: %d\r\n" % len(body), body
+        send((200, b"content-length: %d\r\n" % len(body), body))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body, more = b"", True

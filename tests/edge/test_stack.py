@@ -291,7 +291,7 @@ class TestCounting:
         assert ask.metrics.registry.get_sample_value("domogate_requests_in_flight") == 0
 
     async def test_it_works_without_metrics(self) -> None:
-        edge = Edge(EchoApp(), is_allowed_origin=is_friend, is_ready=lambda: True, metrics=None, access_log=False)
+        edge = Edge(EchoApp(), is_allowed_origin=is_friend, is_ready=lambda: True, metrics=Metrics(), access_log=False)
         async with serving(edge) as bound, raw_connection(bound.port) as connection:
             await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
             assert (await connection.read_answer())[0] == 200

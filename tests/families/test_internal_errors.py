@@ -11,6 +11,8 @@ import pytest
 from domogate.app.failures import build_failure_answers
 from domogate.common.http_messages import Request
 from domogate.domain.faults import Internal
+from domogate.edge.direct import Reply
+from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
 from domogate.families import FAMILIES
 from domogate.families._errors import shape_a
@@ -77,7 +79,7 @@ class TestFailuresBeforeTheFamily:
             broken,
             is_allowed_origin=is_allowed_origin,
             is_ready=lambda: True,
-            metrics=None,
+            metrics=Metrics(),
             access_log=False,
             failure_answers=build_failure_answers(()),
         )
@@ -91,7 +93,9 @@ class TestFailuresBeforeTheFamily:
         await edge({**scope, "method": "GET"}, None, send)
         await edge({**scope, "method": "HEAD"}, None, send)
         start, end, head_start, head_end = sent
-        direct = await edge.answer(Request("GET", path.encode(), headers, ""), broken)
+        replies: list[Reply] = []
+        await edge.answer(Request("GET", path.encode(), headers, ""), broken, replies.append)
+        (direct,) = replies
         assert (start["status"], head_start["status"], direct[0]) == (status, status, status)
         assert (direct[2], head_end["body"]) == (end["body"], b"")
         names = dict(start["headers"])

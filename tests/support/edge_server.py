@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from domogate.common.http_messages import Answer, Request
 from domogate.edge import server
-from domogate.edge.direct import Handler, Reply
+from domogate.edge.direct import Handler, Send
 from domogate.edge.guards import Limits
 
 QUICK = Limits(max_header=2048, header_deadline=0.4, body_deadline=0.6, keep_alive=0.8)
@@ -140,13 +140,13 @@ class Recorder:
     def find_handler(self, method: str, url: bytes) -> Handler | None:
         return _no_answer if url.startswith(b"/") and url.isascii() else None
 
-    async def answer(self, request: Request, _: Handler) -> Reply:
+    async def answer(self, request: Request, _: Handler, send: Send) -> None:
         headers = [[name.decode(), value.decode("latin-1")] for name, value in request.headers]
         record = {"method": request.method, "path": unquote(request.raw_path.decode()), "headers": headers}
         self.seen.append(record)
         record["body"] = request.body.decode()
         body = json.dumps(record).encode()
-        return 200, b"content-length: %d\r\n" % len(body), body
+        send((200, b"content-length: %d\r\n" % len(body), body))
 
 
 async def _no_answer(_: Request) -> Answer:

@@ -39,7 +39,8 @@ class Waits:
         """`find_request` returns the id of the request that runs now. Waits of less than `shortest` seconds are ignored."""
         self._find_request = find_request
         self._shortest = shortest
-        self._of: dict[str, dict[str, _Wait]] = {}
+        self.of_requests: dict[str, dict[str, _Wait]] = {}
+        """The waits by the id of their request and by what was waited for."""
 
     @contextmanager
     def measure(self, what: str) -> Iterator[None]:
@@ -48,19 +49,19 @@ class Waits:
         if request is None:
             yield
             return
-        waits = self._of.setdefault(request, {})
+        waits = self.of_requests.setdefault(request, {})
         wait = waits.setdefault(what, _Wait())
         wait.begin()
-        if len(self._of) > _MOST:
-            del self._of[next(iter(self._of))]
+        if len(self.of_requests) > _MOST:
+            del self.of_requests[next(iter(self.of_requests))]
         try:
             yield
         finally:
             wait.end()
             if all(one.seconds < self._shortest for one in waits.values()):
-                self._of.pop(request, None)
+                self.of_requests.pop(request, None)
 
     def take(self) -> dict[str, float]:
         """Return the waiting times of the request that runs now, and forget them."""
-        waits = self._of.pop(self._find_request() or "", {})
+        waits = self.of_requests.pop(self._find_request() or "", {})
         return {what: wait.seconds for what, wait in waits.items() if wait.seconds >= self._shortest}

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import copy_context
 from math import inf
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -22,11 +22,11 @@ from domogate.common.http_messages import Answer, Header, Request
 from domogate.common.log import get_logger
 from domogate.edge.reading import HEAD_END, RequestReader
 
-T = TypeVar("T")
 Handler = Callable[[Request], Coroutine[Any, Any, Answer]]
 """Answers a request."""
 Reply = tuple[int, bytes, bytes]
 """The status of an answer, its printed headers, and its body."""
+Send = Callable[[Reply], None]
 
 
 _LARGE = 16_384
@@ -34,6 +34,8 @@ _LARGE = 16_384
 _MOST_BODY = 16_384
 """The largest number of bytes of the body of a direct request."""
 _END, _CLOSE = b"\r\n", b"connection: close\r\n\r\n"
+_ENDED = object()
+"""Shows that a coroutine has ended without waiting."""
 _KEPT_BYTES = 4_000_000
 """At most this number of bytes of parsed requests is cached. Clients repeat the same few requests."""
 _KEPT_MORE = 3_000
@@ -49,7 +51,8 @@ class DirectRequest(msgspec.Struct, frozen=True):
 
     handler: Handler
     method: str
-    url: bytes
+    raw_path: bytes
+    query: bytes
     headers: Sequence[Header]
     body_size: int
     keep_alive: bool
@@ -64,8 +67,8 @@ class DirectApp(Protocol):
         """Return the handler for this method and URL. None means that the request is answered through ASGI."""
         ...
 
-    def answer(self, request: Request, handler: Handler) -> Coroutine[Any, Any, Reply]:
-        """Answer the request with the handler that `find_handler` returned."""
+    def answer(self, request: Request, handler: Handler, send: Send) -> Coroutine[Any, Any, None]:
+        """Answer the request with the handler that `find_handler` returned: call `send` once with the reply."""
         ...
 
 
@@ -76,8 +79,9 @@ class DirectRequests:
         """Without `app`, all requests are answered through ASGI."""
         self._app = app
         self._proxies = ProxyHeadersMiddleware(_do_nothing, list(trusted_proxies)) if trusted_proxies else None
-        self._default_headers: Sequence[Header] = ()
-        self._printed_default = b""
+        self.default_headers: Sequence[Header] = ()
+        """The headers that uvicorn adds to every answer, and their printed form. uvicorn makes a new list every second."""
+        self.printed_default = b""
         self._kept: dict[bytes, DirectRequest] = {}
         self._kept_bytes = 0
         self.find_kept = self._kept.get
@@ -90,7 +94,8 @@ class DirectRequests:
         if self._app is None or body_size > _MOST_BODY:
             return None
         handler = self._app.find_handler(method, url)
-        return None if handler is None else DirectRequest(handler, method, url, headers, body_size, keep_alive)
+        raw_path, _, query = url.partition(b"?")
+        return None if handler is None else DirectRequest(handler, method, raw_path, query, headers, body_size, keep_alive)
 
     def keep(self, head: bytes, direct: DirectRequest) -> None:
         """Cache a parsed header section, and remove the oldest ones if the cache is too large.
@@ -104,35 +109,29 @@ class DirectRequests:
                 oldest = next(iter(self._kept))
                 self._kept_bytes -= _kept_size(oldest, self._kept.pop(oldest))
 
-    def run(
-        self, direct: DirectRequest, body: bytes, client: tuple[str, int] | None, send: Callable[[Reply], None]
-    ) -> asyncio.Task[None] | None:
+    def run(self, direct: DirectRequest, body: bytes, client: tuple[str, int] | None, send: Send) -> asyncio.Task[None] | None:
         """Answer a direct request, and call `send` with the reply. Returns a task if the reply is sent later."""
         assert self._app is not None
         address = client[0] if client is not None and self._proxies is None else self._find_address(client, direct.headers)
-        raw_path, _, query = direct.url.partition(b"?")
-        request = Request(direct.method, raw_path, direct.headers, address, query=query, body=body, notes=direct.notes)
-        coroutine = self._app.answer(request, direct.handler)
+        request = Request(
+            direct.method, direct.raw_path, direct.headers, address, query=direct.query, body=body, notes=direct.notes
+        )
+        coroutine = self._app.answer(request, direct.handler, send)
         if direct.method != "GET":
-            return asyncio.get_running_loop().create_task(_send_at_end(coroutine, send))
+            return asyncio.get_running_loop().create_task(coroutine)
         context = copy_context()
-        try:
-            awaited = context.run(coroutine.send, None)
-        except StopIteration as end:
-            send(end.value)
+        # Unlike `coroutine.send`, this raises no StopIteration at the end of the coroutine. Exceptions take time.
+        awaited = context.run(next, coroutine.__await__(), _ENDED)
+        if awaited is _ENDED:
             return None
         if asyncio.isfuture(awaited):
             # `await` marks a future, and the task of the coroutine removes the mark (see the documentation of `isfuture`).
             # Here the task starts later. Until then, `await` in another coroutine would fail with RuntimeError.
             awaited._asyncio_future_blocking = False
-        return asyncio.get_running_loop().create_task(_send_later(coroutine, awaited, send), context=context)
+        return asyncio.get_running_loop().create_task(_finish(coroutine, awaited), context=context)
 
-    def print_default(self, headers: Sequence[Header]) -> bytes:
-        """Return the headers that uvicorn adds to every answer. uvicorn makes a new list of them every second."""
-        if headers is not self._default_headers:
-            self._printed_default = print_headers(headers)
-            self._default_headers = headers
-        return self._printed_default
+    def print_default(self, headers: Sequence[Header]) -> None:
+        self.default_headers, self.printed_default = headers, print_headers(headers)
 
     def _find_address(self, client: tuple[str, int] | None, headers: Sequence[Header]) -> str:
         """Find the address of a client that may be behind a trusted proxy, with the same code as for requests through ASGI."""
@@ -169,8 +168,6 @@ class DirectConnection(RequestReader):
         `is_whole` is true if the piece can be a whole header section. A body that has arrived completely is not given to the
         parser.
         """
-        if is_whole and (end := self._start_kept(data, at)):
-            return end
         end = self.find_end(data, at)
         piece = data if at == 0 and end == len(data) else data[at:end]
         self.head = piece if is_whole else b""
@@ -186,19 +183,20 @@ class DirectConnection(RequestReader):
             self.on_message_complete()
         return end
 
-    def _start_kept(self, data: bytes, at: int) -> int:
+    def start_kept(self, data: bytes, at: int) -> int:
         """Start the request that begins at the index `at`, if its header section is in the cache. Return the index of its end.
 
         Return 0 if the header section is not in the cache, or if the body is not complete yet.
         """
-        end = len(data)
-        direct = None if at else self.requests.find_kept(data)
-        if direct is None:
-            end = data.find(HEAD_END, at) + len(HEAD_END)
-            direct = self.requests.find_kept(data[at:end])
-        if direct is None or end + direct.body_size > len(data):
+        find_kept = self.requests.find_kept
+        if not at and (direct := find_kept(data)) is not None and not direct.body_size:
+            self.start_direct(direct)
+            return len(data)
+        head_end = data.find(HEAD_END, at) + len(HEAD_END)
+        direct = find_kept(data[at:head_end])
+        if direct is None or head_end + direct.body_size > len(data):
             return 0
-        head_end, end = end, end + direct.body_size
+        end = head_end + direct.body_size
         self.body = data[head_end:end]
         self.start_direct(direct)
         return end
@@ -253,10 +251,12 @@ class DirectConnection(RequestReader):
             self.requests.keep(head, direct)
         transport, keep_alive = self.transport, direct.keep_alive and not self.guards.is_draining
         if not transport.is_closing():
-            default = self.requests.print_default(self.server_state.default_headers)
+            requests = self.requests
+            if requests.default_headers is not self.server_state.default_headers:
+                requests.print_default(self.server_state.default_headers)
             end = _END if keep_alive else _CLOSE
             large = len(body) >= _LARGE
-            transport.write(b"".join((STATUS_LINE[status], default, headers, end, b"" if large else body)))
+            transport.write(b"".join((STATUS_LINE[status], requests.printed_default, headers, end, b"" if large else body)))
             if large:
                 # Not `writelines`: in some versions of Python it never pauses the protocol (CVE-2024-12254).
                 transport.write(body)
@@ -283,16 +283,12 @@ def print_headers(headers: Sequence[Header]) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
-async def _send_later(coroutine: Coroutine[Any, Any, Reply], awaited: Any, send: Callable[[Reply], None]) -> None:
-    send(await _continue(coroutine, awaited))
-
-
-async def _send_at_end(coroutine: Coroutine[Any, Any, Reply], send: Callable[[Reply], None]) -> None:
-    send(await coroutine)
+async def _finish(coroutine: Coroutine[Any, Any, None], awaited: Any) -> None:
+    await _continue(coroutine, awaited)
 
 
 @types.coroutine
-def _continue(coroutine: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
+def _continue(coroutine: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
     """Continue a coroutine that was started outside a task. `awaited` is the object that the coroutine waits for."""
     if asyncio.isfuture(awaited):
         awaited._asyncio_future_blocking = True  # The task accepts only a future with this mark (see `DirectRequests.run`).
@@ -302,8 +298,8 @@ def _continue(coroutine: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any,
         except BaseException as error:
             try:
                 awaited = coroutine.throw(error)
-            except StopIteration as end:
-                result: T = end.value
-                return result
+            except StopIteration:
+                return
         else:
-            return (yield from coroutine.__await__())
+            yield from coroutine.__await__()
+            return

@@ -152,13 +152,15 @@ class GuardedProtocol(PartWriter):
         """Parse one request. The bytes after this request wait until `_proceed` is called."""
         size, self._ahead = len(data), b""
         while at < size:
-            if self.phase == IDLE and (self._is_answering() or self.flow.write_paused):
-                self._ahead, self._ahead_at = data, at
-                self.flow.blocked = True
-                self.flow.pause_reading()
-                return
-            is_whole = self.phase == IDLE and not self.seen and not self._place.limit
-            at = self.parse_piece(data, at, is_whole=is_whole)
+            is_whole = False
+            if self.phase == IDLE:
+                if self._is_answering() or self.flow.write_paused:
+                    self._ahead, self._ahead_at = data, at
+                    self.flow.blocked = True
+                    self.flow.pause_reading()
+                    return
+                is_whole = not self.seen and not self._place.limit
+            at = (is_whole and self.start_kept(data, at)) or self.parse_piece(data, at, is_whole=is_whole)
             if self._refusal is not None or self.transport.is_closing():
                 return
         if self.phase or self.seen:

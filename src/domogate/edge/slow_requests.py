@@ -19,7 +19,7 @@ class SlowRequests:
         """`limit` is the longest duration of a fast request in seconds. `routes` has the path of each operation."""
         self.limit = limit
         self._routes = routes
-        self._waits = waits
+        self.waits = waits
         self._began = 0.0
         self._written = 0
         self._omitted = 0
@@ -29,10 +29,10 @@ class SlowRequests:
 
         Otherwise the line about a later request with the same request id would show these waiting times.
         """
-        self._waits.take()
+        self.waits.take()
 
     def log(self, method: str, operation: str, status: int, seconds: float) -> None:
-        waits = self._waits.take()
+        waits = self.waits.take()
         now = time.monotonic()
         if now - self._began >= _INTERVAL:
             self._began, self._written = now, 0

@@ -15,7 +15,8 @@ from domogate.common.browsers import asks_for_html
 from domogate.common.http_messages import Answer, Header, Request, make_answer, send_answer
 from domogate.common.log import get_logger
 from domogate.domain.faults import Internal
-from domogate.edge.direct import Handler, Reply, print_headers
+from domogate.edge.direct import Handler, print_headers
+from domogate.edge.direct import Send as SendReply
 from domogate.edge.metrics import Metrics
 from domogate.edge.protocol import STREAM
 from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
@@ -76,7 +77,7 @@ class Edge:
         *,
         is_allowed_origin: Callable[[bytes], Awaitable[bool]],
         is_ready: Callable[[], bool],
-        metrics: Metrics | None,
+        metrics: Metrics,
         access_log: bool,
         surfaces: frozenset[str] = frozenset(),
         handlers: Mapping[tuple[str, bytes], Handler] = MappingProxyType({}),
@@ -110,7 +111,8 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = self._begin()
+        started = perf_counter()
+        self._metrics.in_flight += 1
         given_id, origin, wanted_method = _read_headers(scope["headers"])
         request_id = given_id or next_request_id()
         scope[REQUEST_ID] = text_id = request_id.decode()
@@ -164,16 +166,17 @@ class Edge:
             return None
         return self._handlers.get((method, segments[1])) or self._handlers.get((method, url))
 
-    async def answer(self, request: Request, handler: Handler) -> Reply:
+    async def answer(self, request: Request, handler: Handler, send: SendReply) -> None:
         """Do the same as `__call__`, for a direct request."""
-        started, status = self._begin(), 0
+        started, status = perf_counter(), 0
+        self._metrics.in_flight += 1
         read = request.notes.get("edge")
         if read is None:
             read = request.notes["edge"] = _read_headers(request.headers)
         given_id, origin, _ = read
         request_id: bytes = given_id or next_request_id()
         current_request_id.set(request_id.decode())
-        added = b"x-request-id: %b\r\nvary: Origin\r\n" % request_id
+        added = b"x-request-id: " + request_id + b"\r\nvary: Origin\r\n"
         try:
             if origin is not None and await self._is_allowed_origin(origin):
                 added = print_headers(_added_headers(request_id, origin))
@@ -189,7 +192,7 @@ class Edge:
         finally:
             operation = request.operation or self._surface_of(request.raw_path.decode("ascii", "replace"))
             self._end(started, operation, status, (request.method, request.raw_path, request.address))
-        return status, printed + added, body
+        send((status, printed + added, body))
 
     # --- failures -----------------------------------------------------------------------------------------------------
 
@@ -223,26 +226,20 @@ class Edge:
         segment = path[1:].split("/", 1)[0]
         return segment if segment in self._surfaces else "other"
 
-    def _begin(self) -> float:
-        if self._metrics is not None:
-            self._metrics.in_flight += 1
-        return perf_counter()
-
     def _end(
         self, started: float, operation: str, status: int, asked: tuple[str, bytes, str | None], *, is_stream: bool = False
     ) -> None:
         """Count and log a request. `asked` is its method, its path and the address that it came from."""
         seconds = perf_counter() - started
         status = status or _CLIENT_GONE
-        if self._metrics is not None:
-            self._metrics.in_flight -= 1
-            # The duration of a stream does not measure the speed of the gateway.
-            self._metrics.count_request(operation, status, None if is_stream else seconds)
-        if self._slow is not None:
-            if seconds > self._slow.limit and not is_stream:
-                self._slow.log(asked[0], operation, status, seconds)
-            else:
-                self._slow.forget()
+        self._metrics.in_flight -= 1
+        # The duration of a stream does not measure the speed of the gateway.
+        self._metrics.count_request(operation, status, None if is_stream else seconds)
+        if (slow := self._slow) is not None:
+            if seconds > slow.limit and not is_stream:
+                slow.log(asked[0], operation, status, seconds)
+            elif slow.waits.of_requests:
+                slow.forget()
         if self._access_log:
             # Without the query string and the headers, because these can contain keys and tokens.
             method, path, address = asked

@@ -61,6 +61,7 @@ class _Parsed(NamedTuple):
     headers: dict[bytes, bytes]
     key: bytes
     unverified_token: bytes
+    principal: Principal
 
 
 class FamilyApp:
@@ -105,7 +106,8 @@ class FamilyApp:
         principal: Principal | None = None
         extra: Sequence[Header] = ()
         try:
-            # A request that was answered before is not parsed again. Its key, token and rights are checked again.
+            # A request that was answered before is not parsed again. Its key, its token and the rights on the plant are checked
+            # again. Checks that depend only on its bytes and its principal are not repeated for the same principal.
             known: _Parsed | None = request.notes.get("family")
             target = known.target if known else self._find_target(request)
             operation = target.operation
@@ -117,9 +119,12 @@ class FamilyApp:
                 extra = [*extra, *admitted.headers]
             unverified_token = known.unverified_token if known else find_token(headers)
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
-            self._check_principal(operation, principal)
-            call = Call(principal, request.address)
-            self._check_request(target, headers, call)
+            if known is None or known.principal is not principal:
+                self._check_principal(operation, principal)
+                _check_request(target, headers)
+            call = Call(principal, request.address, reference=target.reference)
+            if target.subscription_id is not None:
+                call.subscription_id = target.subscription_id
             if operation.body is not None:
                 call.document = parse_json(await read_body(request, self._max_body))
                 call.body = convert(call.document, operation.body)
@@ -131,7 +136,7 @@ class FamilyApp:
                 asked = request.method, request.raw_path
                 if self._routes.find_kept(asked) is None:
                     self._routes.keep(asked, target)
-                request.notes["family"] = _Parsed(target, headers, key, unverified_token)
+                request.notes["family"] = _Parsed(target, headers, key, unverified_token, principal)
             answer = await operation.handler(self._services, call)
             if answer.not_modified is not None and _matches(headers.get(b"if-none-match"), answer.etag):
                 answer = answer.not_modified
@@ -165,19 +170,6 @@ class FamilyApp:
             raise ScopeMissing(f"the token lacks the scope {' or '.join(operation.scopes)}", operation.scopes)
         if 469 in operation.errors:
             check_standing(principal.standing)
-
-    def _check_request(self, target: Target, headers: dict[bytes, bytes], call: Call) -> None:
-        """Check the syntax of ids and headers."""
-        operation = target.operation
-        if 406 in operation.errors:
-            _check_accept(headers.get(b"accept"))
-        if target.malformed is not None:
-            raise MalformedId(target.malformed)
-        if operation.body is not None:
-            check_content_type(headers.get(b"content-type"))
-        call.reference = target.reference
-        if target.subscription_id is not None:
-            call.subscription_id = target.subscription_id
 
     def _find_places(self, target: Target, call: Call) -> None:
         """Find the ambient and the module of the path in the plant. Then raise an injected fault, if there is one."""
@@ -226,6 +218,17 @@ def build_refusal(family: Family, status: int, fault: Fault) -> Answer:
     if status == 503:
         headers.append((b"retry-after", b"1"))
     return Answer(status, body, headers)
+
+
+def _check_request(target: Target, headers: dict[bytes, bytes]) -> None:
+    """Check the syntax of ids and headers."""
+    operation = target.operation
+    if 406 in operation.errors:
+        _check_accept(headers.get(b"accept"))
+    if target.malformed is not None:
+        raise MalformedId(target.malformed)
+    if operation.body is not None:
+        check_content_type(headers.get(b"content-type"))
 
 
 def _check_accept(accept: bytes | None) -> None:

@@ -57,15 +57,20 @@ def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], objec
     return answer
 
 
-def state_answer(encodings: dict[str, Any], key: str, state: State, build: Callable[[], object], *, time: str = "") -> Answer:
-    """Return 200 with a body that shows a state. The body is encoded once for each state and cached in `encodings`.
+def find_state_answer(encodings: dict[str, Any], key: str, state: State, time: str = "") -> Answer | None:
+    """Return the answer that `keep_state_answer` cached for this state and time. If the result is None, call it."""
+    cached: tuple[State, str, Answer] | None = encodings.get(key)
+    return cached[2] if cached is not None and cached[0] is state and cached[1] == time else None
+
+
+def keep_state_answer(encodings: dict[str, Any], key: str, state: State, model: object, time: str = "") -> Answer:
+    """Return 200 with a body that shows a state. The answer is cached in `encodings` until there is an answer for a new state.
 
     `time` is the time that the body shows besides the state. It is empty if the body shows no such time.
     """
-    cached: tuple[State, str, Answer] | None = encodings.get(key)
-    if cached is None or cached[0] is not state or cached[1] != time:
-        cached = encodings[key] = (state, time, json_answer(build()))
-    return cached[2]
+    answer = json_answer(model)
+    encodings[key] = (state, time, answer)
+    return answer
 
 
 @lru_cache(maxsize=128)

@@ -27,7 +27,7 @@ from domogate.families._plants import (
     plants_operation,
     topology_operation,
 )
-from domogate.families._wire import EMPTY_ANSWER, Uuid, cached_answer, nothing_found, state_answer
+from domogate.families._wire import EMPTY_ANSWER, Uuid, cached_answer, find_state_answer, keep_state_answer, nothing_found
 from domogate.services.audit import AuditAction, note_done
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import list_own_plants
@@ -200,7 +200,10 @@ async def read_topology(_: ReadServices, call: Call) -> Answer:
 async def read_light(services: ReadServices, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, LightState)
-    return state_answer(call.module.encodings, "E8", state, lambda: Lights([_light_to_wire(state, call)]))
+    encodings = call.module.encodings
+    return find_state_answer(encodings, "E8", state) or keep_state_answer(
+        encodings, "E8", state, Lights([_light_to_wire(state, call)])
+    )
 
 
 async def set_light(services: Services, call: Call) -> Answer:

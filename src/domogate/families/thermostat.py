@@ -35,7 +35,15 @@ from domogate.families._subscriptions import (
     subscribe,
     unsubscribe,
 )
-from domogate.families._wire import EMPTY_ANSWER, Uuid, cached_answer, json_answer, print_time, state_answer
+from domogate.families._wire import (
+    EMPTY_ANSWER,
+    Uuid,
+    cached_answer,
+    find_state_answer,
+    json_answer,
+    keep_state_answer,
+    print_time,
+)
 from domogate.services.audit import AuditAction, note_done
 from domogate.services.plants.read_model import ModuleView, PlantView
 
@@ -78,7 +86,10 @@ async def read_chronothermostat(services: ReadServices, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
     time = print_time(services.clock.now(), state.utc_offset_minutes)
-    return state_answer(call.module.encodings, "E12", state, lambda: _status_to_wire(state, call.module, time), time=time)
+    encodings = call.module.encodings
+    return find_state_answer(encodings, "E12", state, time) or keep_state_answer(
+        encodings, "E12", state, _status_to_wire(state, call.module, time), time
+    )
 
 
 def _status_to_wire(state: ThermostatState, view: ModuleView, time: str) -> ChronothermostatStatus:
@@ -90,7 +101,10 @@ def _status_to_wire(state: ThermostatState, view: ModuleView, time: str) -> Chro
 async def read_measures(services: ReadServices, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
-    return state_answer(call.module.encodings, "X9", state, lambda: measures_to_wire(state, call.module))
+    encodings = call.module.encodings
+    return find_state_answer(encodings, "X9", state) or keep_state_answer(
+        encodings, "X9", state, measures_to_wire(state, call.module)
+    )
 
 
 async def list_programs(services: ReadServices, call: Call) -> Answer:
