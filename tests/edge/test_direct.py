@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from domogate.common.http_messages import Answer, Request
-from domogate.edge.direct import DirectRequests, Handler, Reply, Send, print_headers
-from domogate.edge.protocol import AT_ONCE, GuardedProtocol
+from domogate.edge.direct import AT_ONCE, DirectRequests, Handler, Reply, Send, print_headers
+from domogate.edge.protocol import GuardedProtocol
 from domogate.edge.request_ids import current_request_id
 from support.edge_server import GET, POST, Recorder, raw_connection, serving
 

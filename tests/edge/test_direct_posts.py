@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from domogate.common.http_messages import Answer, Request
-from domogate.edge.direct import Handler, Send
+from domogate.edge.direct import AT_ONCE, Handler, Send
 from domogate.edge.guards import Limits
-from domogate.edge.protocol import AT_ONCE, GuardedProtocol
+from domogate.edge.protocol import GuardedProtocol
 from support.edge_server import PATIENT, POST, raw_connection, respond, serving
 
 pytestmark = pytest.mark.slow

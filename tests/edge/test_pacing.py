@@ -1,7 +1,7 @@
 import asyncio
 from functools import partial
 
-from domogate.edge.protocol import AT_ONCE, RequestPacer
+from domogate.edge.direct import AT_ONCE, RequestPacer
 
 
 class TestPace:

@@ -9,6 +9,7 @@ its coroutine runs in a task from the beginning.
 import asyncio
 import contextlib
 import types
+from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import copy_context
 from math import inf
@@ -29,6 +30,8 @@ Reply = tuple[int, bytes, bytes]
 Send = Callable[[Reply], None]
 
 
+AT_ONCE = 8
+"""Number of requests that start in one round of the event loop."""
 _LARGE = 16_384
 """A body of this number of bytes or more is written separately, because copying it behind its headers would take time."""
 _MOST_BODY = 16_384
@@ -142,6 +145,30 @@ class DirectRequests:
                 self._proxies(scope, unused, unused).send(None)  # It only changes `scope`.
             client = scope["client"]
         return "" if client is None else client[0]
+
+
+class RequestPacer:
+    """Starts only some requests in each round of the event loop, so that many requests do not delay a health check."""
+
+    def __init__(self) -> None:
+        self._started = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def start(self, begin: Callable[[], None]) -> None:
+        """Call `begin` now, or in a later round of the event loop if enough requests were started."""
+        if self._started == AT_ONCE:
+            self._waiting.append(begin)
+            return
+        self._started += 1
+        if self._started == AT_ONCE:
+            # Not after each request: a call costs a whole round of the event loop with its system calls.
+            asyncio.get_running_loop().call_soon(self._next_round)
+        begin()
+
+    def _next_round(self) -> None:
+        self._started = 0
+        for _ in range(min(AT_ONCE, len(self._waiting))):
+            self.start(self._waiting.popleft())
 
 
 class DirectConnection(RequestReader):

@@ -10,9 +10,7 @@ A client may send its next request early. The gateway pauses reading, and does n
 received the whole answer to the previous request (Decision 0051).
 """
 
-import asyncio
 import weakref
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from math import inf
@@ -23,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from domogate.common.http_messages import Receive
 from domogate.edge.connections import Place
-from domogate.edge.direct import DirectRequests
+from domogate.edge.direct import DirectRequests, RequestPacer
 from domogate.edge.guards import Guards, Refusal
 from domogate.edge.reading import BODY, HEAD, IDLE
 from domogate.edge.writing import WRITER, PartWriter
@@ -39,9 +37,6 @@ STATUS_LINE.update(
 _LINGER = 2.0
 """Seconds for which input is read and dropped after a refusal. If the connection closed at once, the answer could get lost."""
 
-AT_ONCE = 8
-"""Number of requests that start in one round of the event loop."""
-
 STREAM = "domogate.stream"
 """The key in the ASGI scope for an answer without an end. An inner app sets it and ends the answer when the server drains."""
 _STREAM_END = 1.0
@@ -55,30 +50,6 @@ _RESERVE_DEADLINE = 2.0
 this time.
 """
 _HEALTH = frozenset((b"/healthz", b"/readyz"))
-
-
-class RequestPacer:
-    """Starts only some requests in each round of the event loop, so that many requests do not delay a health check."""
-
-    def __init__(self) -> None:
-        self._started = 0
-        self._waiting: deque[Callable[[], None]] = deque()
-
-    def start(self, begin: Callable[[], None]) -> None:
-        """Call `begin` now, or in a later round of the event loop if enough requests were started."""
-        if self._started == AT_ONCE:
-            self._waiting.append(begin)
-            return
-        self._started += 1
-        if self._started == AT_ONCE:
-            # Not after each request: a call costs a whole round of the event loop with its system calls.
-            asyncio.get_running_loop().call_soon(self._next_round)
-        begin()
-
-    def _next_round(self) -> None:
-        self._started = 0
-        for _ in range(min(AT_ONCE, len(self._waiting))):
-            self.start(self._waiting.popleft())
 
 
 class Shared:
