@@ -91,7 +91,7 @@ class Work(msgspec.Struct, frozen=True):
     requests: Sequence[bytes]
 
 
-async def take_rounds(works: Sequence[Work]) -> list[list[Load]]:
+async def take_rounds(works: Sequence[Work], rounds: int = ROUNDS) -> list[list[Load]]:
     """Measure the works in several rounds. Returns the loads of each work.
 
     A round has several slices, and in each slice all works are measured in turn. So other programs on the machine slow all
@@ -102,14 +102,14 @@ async def take_rounds(works: Sequence[Work]) -> list[list[Load]]:
         await measure(work.server, work.requests, total=1_000)
         first = await measure(work.server, work.requests, total=1_000)
         totals.append(int(ROUND_CPU / SLICES * first.per_cpu_second) + 8)
-    rounds = []
-    for _ in range(ROUNDS):
+    measured = []
+    for _ in range(rounds):
         slices = [
             [await measure(work.server, work.requests, total=total) for work, total in zip(works, totals, strict=True)]
             for _ in range(SLICES)
         ]
-        rounds.append([add_loads(own) for own in zip(*slices, strict=True)])
-    return [list(own) for own in zip(*rounds, strict=True)]
+        measured.append([add_loads(own) for own in zip(*slices, strict=True)])
+    return [list(own) for own in zip(*measured, strict=True)]
 
 
 def ratios(ones: Sequence[Load], others: Sequence[Load]) -> list[float]:
