@@ -73,7 +73,7 @@ async def demo(
 
 
 def _publish(file: EstateFile) -> Demo:
-    """Return the passwords and the key that the pages may show. This command prints them anyway."""
+    """Return the passwords and the key for the pages. The pages may show them: `domogate demo` prints them too."""
     users = tuple(
         DemoUser(user.email, user.name, file.passwords[user.id], user.operator)
         for user in file.estate.users

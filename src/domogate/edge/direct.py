@@ -155,7 +155,7 @@ class RequestPacer:
         self._waiting: deque[Callable[[], None]] = deque()
 
     def start(self, begin: Callable[[], None]) -> None:
-        """Call `begin` now, or in a later round of the event loop if enough requests were started."""
+        """Call `begin` now, or in a later round of the event loop if `AT_ONCE` requests have started in this round."""
         if self._started == AT_ONCE:
             self._waiting.append(begin)
             return

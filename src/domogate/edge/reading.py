@@ -214,7 +214,10 @@ class RequestReader(HttpToolsProtocol):
         )
 
     def _prepare_scope(self) -> None:
-        """Make the ASGI scope. uvicorn makes it at the start of each request, but a direct request does not need it."""
+        """Make the ASGI scope of a request that is not direct.
+
+        uvicorn would make a scope at the start of each request, but a direct request does not need one.
+        """
         url, headers, expect_100_continue = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expect_100_continue

@@ -50,7 +50,10 @@ class UsedDatabases:
         return name in self._read()
 
     def add(self, name: str) -> None:
-        """Add the database to the list. Root adds nothing to the folder of another user, who could not read the file."""
+        """Add the database to the list, which is a file.
+
+        Root does not write this file into a folder of another user: this user could not read it.
+        """
         if self.file is None or self.has(name) or find_foreign_owner(self.file.parent) is not None:
             return
         descriptor = os.open(self.file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)

@@ -282,7 +282,7 @@ class Relay(Actuator):
 
 
 def _tens(level: int) -> int:
-    """Return the nearest level of a dimmer with ten levels. The lowest level is 20 %."""
+    """Return the nearest level of a dimmer that has only the levels 20, 30, … 100 %."""
     return max(20, min(100, (level + 5) // 10 * 10))
 
 

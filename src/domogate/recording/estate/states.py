@@ -29,7 +29,7 @@ def remote_state(remote: answers.Remote) -> Record:
 
 
 def consumed(consumptions: Sequence[answers.Consumption]) -> Record:
-    """Return the keys `power` and `energy` of a plug."""
+    """Return the values `power` and `energy` of a plug, as a part of its record in the estate file."""
     names = {"watt": "power", "watt_hour": "energy"}
     return {names[one.unit]: one.value for one in consumptions}
 

@@ -263,7 +263,10 @@ class Orders:
             _log.error("end of an order not written", order_id=order.id, plant_id=order.plant_id, exc_info=error)
 
     async def reject(self, order: Order, fault: Fault) -> None:
-        """Write an order that is not sent, together with the reason. Raises OrderKeyTaken if a repeated order is refused."""
+        """Write an order that is not sent, together with the reason.
+
+        Raises OrderKeyTaken if the order may be given only once, and the store already has an order with its id.
+        """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=False))[0]
         except Exception as error:
