@@ -1,4 +1,7 @@
-"""`domogate clock …`: the time that the gateway last saw, compared with the clock that the gateway uses."""
+"""`domogate clock …`: compares the clock of this machine with the last time that a gateway stored.
+
+While the two times are far apart, no old data is pruned.
+"""
 
 import click
 

@@ -124,7 +124,7 @@ def _print(outcome: Outcome, report: ReportFormat, output: Path | None) -> None:
 
 
 def _read(value: str) -> str:
-    """Return the value, or the content of the file for @FILE."""
+    """Return the value of a flag. If it is `@FILE`, return the content of this file."""
     return Path(value[1:]).read_text(encoding="utf-8").strip() if value.startswith("@") else value
 
 

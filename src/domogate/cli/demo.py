@@ -73,7 +73,9 @@ async def demo(
 
 
 def _publish(file: EstateFile) -> Demo:
-    """Return the passwords and the key for the pages. The pages may show them: `domogate demo` prints them too."""
+    """Return the passwords and the subscription key of the demo, which the pages use. They are public: `domogate demo` prints
+    them too.
+    """
     users = tuple(
         DemoUser(user.email, user.name, file.passwords[user.id], user.operator)
         for user in file.estate.users
@@ -98,7 +100,7 @@ def _allow_self_service(settings: Settings, given: frozenset[str]) -> Settings:
 
 
 def _show_terms(settings: Settings) -> Settings:
-    """Set the terms of use of the demo: two people of the demo have to accept terms."""
+    """Set the terms of use of the demo if the settings name no terms. Two people of the demo have to accept them."""
     if settings.terms_file is not None or settings.terms_url is not None:
         return settings
     return msgspec.structs.replace(settings, terms_file=demo_terms())
@@ -120,7 +122,7 @@ def _data_folder(settings: Settings, given: frozenset[str]) -> Iterator[Settings
 async def _import_once(settings: Settings, file: EstateFile) -> None:
     """Import the demo estate into an empty store.
 
-    A store that already has the demo estate is not changed. Any other store is refused.
+    A store that already has the demo estate is not changed. Raises Mistake if the store has another estate.
     """
     async with open_tools(settings) as tools:
         users = {user.id for user in await tools.store.list_users()}
@@ -136,7 +138,7 @@ async def _import_once(settings: Settings, file: EstateFile) -> None:
 async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
     """Return the content of the ready file, with new tokens of every kind for each active user.
 
-    For the client of the demo, each family accepts only the kind of token that the specification names for this family.
+    A user needs both an access token and an id token, because most families accept only one of these kinds.
     """
     return await make_ready(gateway, gateway.signer, file, DEMO_CLIENT, _find_key(file))
 

@@ -146,7 +146,10 @@ def _from_flags(url: str, username: str | None, password_file: str | None, ca_fi
 
 
 async def _list_stored_brokers(settings: Settings) -> tuple[MqttBroker, ...]:
-    """Return the broker that an operator has set in the console. It is used if the settings list no broker."""
+    """Return the broker that an operator has set in the console. The result is empty if no broker is set there.
+
+    Call this function only if the settings list no broker.
+    """
     if find_missing_file(settings) is not None:
         return ()
     async with open_tools(settings, create=False) as tools:
@@ -178,7 +181,7 @@ def _yaml(found: list[FoundModule], passed: list[SkippedDevice]) -> str:
 
 
 def _entry(one: FoundModule, indent: int) -> str:
-    """Return the lines of a module, indented by this number of spaces."""
+    """Return the lines of a module for the estate file, with `indent` spaces before each line."""
     about = [f"# {_in_a_comment(one.about)}"] if one.about else []
     entry = yaml.safe_dump([_line(one)], allow_unicode=True, sort_keys=False, width=120).splitlines()
     return "".join(f"{' ' * indent}{line}\n" for line in (*about, *entry))

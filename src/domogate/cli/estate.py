@@ -125,7 +125,10 @@ def print_schema() -> None:
 
 
 def _check(plant: PlantFlags) -> None:
-    """Raises WrongUsage if a flag has a wrong value. click has checked the numbers and the type."""
+    """Check the flags for the name, the owner and the modules. Raises WrongUsage if one of them has a wrong value.
+
+    click has already checked the other flags: the numbers and the type of the plant.
+    """
     for name, parse in (("name", parse_name), ("owner", parse_email)):
         given = getattr(plant, name)
         try:

@@ -48,7 +48,7 @@ class ReportFormat(StrEnum):
 
 
 class WorkKind(StrEnum):
-    """The kinds of entries that people write."""
+    """The kinds of logbook entries that people write. The gateway itself writes the entries of the other kinds."""
 
     COMMISSIONING = LogbookKind.COMMISSIONING.value
     INSPECTION = LogbookKind.INSPECTION.value
@@ -249,9 +249,9 @@ def _file_name(plant: Plant) -> str:
 
 
 def _write(files: dict[Path, bytes], force: bool) -> None:
-    """Write the files.
+    """Write the files. Without `force`, raises Mistake if one of them already exists.
 
-    All files are checked before the first one is written. So if one file already exists, nothing is written.
+    All files are checked before the first one is written. So after this error, no file has been written.
     """
     if Path("-") in files:
         sys.stdout.buffer.write(files[Path("-")])

@@ -156,7 +156,7 @@ def _offer_operator(gateway: "Gateway", where: str) -> None:
     """Print how a person becomes the first operator.
 
     If the output is a terminal, print a link. Otherwise print a command, because a log must not contain the link (Decision
-    0095). A member of a cluster prints the command, because the other members would not know the link.
+    0095). A member of a cluster prints the command even at a terminal, because the other members would not know the link.
     """
     if sys.stdout.isatty() and gateway.settings.cluster is None:
         note("There is no operator yet.")

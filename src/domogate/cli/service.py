@@ -18,7 +18,9 @@ from domogate.settings.declared import SECRETS, name_credential
 commands = group("service")
 
 _HIDDEN = [Path("/", name) for name in ("home", "root", "run/user", "tmp", "var/tmp")]
-"""The unit hides these folders from the gateway, so the program of the gateway cannot be in them."""
+"""The unit of systemd that `install` writes hides these folders from the gateway, so the program of the gateway cannot be in
+them.
+"""
 _NEXT = """Next, as root:
   systemd-sysusers
   systemd-tmpfiles --create
@@ -155,7 +157,11 @@ def describe_hidden_python(program: Path) -> str | None:
 
 
 def write_units(program: Path, listen: Sequence[str], credentials: Sequence[str]) -> dict[str, str]:
-    """Return the text of each file by its place below /. Raises WrongUsage or Mistake if the gateway could not start."""
+    """Return the texts of the files that `install` writes, by their paths without the first `/`.
+
+    Raises WrongUsage if a text in `listen` is not an address with a port, and Mistake if systemd could not start `program`
+    because of special characters in its path.
+    """
     for one in listen:
         if not re.fullmatch(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}", one):
             raise WrongUsage(f"--listen: write an IP address and a port, such as 127.0.0.1:8080 or [::]:8443, not {one!r}.")

@@ -59,7 +59,7 @@ async def simulate(
 
 
 WINTER_DAY = date(2026, 1, 14)
-"""The default day: a cold Wednesday."""
+"""The day that `domogate simulate day` uses without --date: a Wednesday in winter."""
 
 
 @command(commands, "day", flags=())
@@ -93,7 +93,10 @@ async def simulate_day(
 
 
 def _find_thermostat(estate: Estate) -> tuple[EstatePlant, Module]:
-    """Return the first thermostat that follows a program, and its plant."""
+    """Return the first thermostat that follows a program and has no simulated fault, with its plant.
+
+    Raises Mistake if the estate has no such thermostat.
+    """
     for house in estate.plants:
         states = {first.module_id: first.state for first in house.states}
         for module in house.topology.every_module():

@@ -76,7 +76,10 @@ async def revoke_token(
 
 
 async def add_grant(store: Store, user: User, client: Client, scopes: Sequence[str], now: float) -> Grant:
-    """Store a new grant: the operator records that the user gives the client access."""
+    """Store a new grant: the operator records that the user gives the client access.
+
+    Raises Mistake if the user is not active.
+    """
     if not user.active:
         raise Mistake(f"{user.email} is not active yet: the user needs a password first (`domogate user password-link`).")
     grant = Grant(new_id(), user.id, client.id, tuple(scopes), created_at=now)
@@ -97,7 +100,11 @@ async def _find_client(tools: Tools, wanted: str | None) -> Client:
 
 
 def _scopes(asked: Sequence[str] | None, client: Client) -> tuple[str, ...]:
-    """Return the scopes. Each text of `asked` is the value of a flag: one scope, or several scopes with spaces between them."""
+    """Return the scopes of the new grant: those of `asked`, or all scopes of the client if `asked` is None.
+
+    Each text of `asked` is the value of a flag: one scope, or several scopes with spaces between them. Raises Mistake if the
+    client may not have one of the scopes.
+    """
     scopes = tuple(dict.fromkeys(word for text in asked or () for word in text.split()))
     if beyond := [scope for scope in scopes if scope not in client.scopes]:
         raise Mistake(f"the client {client.id} may not have {', '.join(beyond)}; it may have: {', '.join(client.scopes)}.")

@@ -11,9 +11,9 @@ def encode_base64url(data: bytes) -> bytes:
 
 
 def decode_base64url(text: bytes) -> bytes:
-    """Return the data. Raises ValueError if the text is not exactly the text that `encode_base64url` makes of the data.
+    """Return the decoded data. Raises ValueError if the text is not exactly the text that `encode_base64url` makes of the data.
 
-    So a signed text has only one spelling.
+    Without this check, the same signature could be written in several ways.
     """
     data = a2b_base64(text.translate(_FROM_URLS) + b"=" * (-len(text) % 4))
     if encode_base64url(data) != text:

@@ -1,4 +1,4 @@
-"""A list of ids in a temporary file, because a large estate has millions of ids."""
+"""A list of ids in a temporary file. A large estate has millions of ids, which would need much memory."""
 
 import json
 import sqlite3
@@ -10,10 +10,10 @@ _MOST_AT_ONCE = 500
 
 
 class DiskIds(AbstractContextManager["DiskIds"]):
-    """A list of ids. The same id can be added twice; `are_unique` finds this out.
+    """A list of ids. The same id can be added twice; then `are_unique` returns False.
 
     Add all ids before the first call of `are_unique` or `find_missing`. The ids are in a temporary SQLite file. The file is
-    deleted when the list is closed, and also if the process crashes.
+    deleted at the end of the `with` block, and also if the process crashes.
     """
 
     def __init__(self) -> None:

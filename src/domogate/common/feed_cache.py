@@ -19,7 +19,10 @@ class Change(Protocol):
 
 
 InvalidatedBy = Mapping[type, Callable[[Any], Iterable[Hashable] | None]]
-"""For each type of event, a function that returns the tags of the values that become stale; None means all values."""
+"""For each type of event, a function that gets the event and returns the tags of the values that become stale.
+
+If the function returns None, all values become stale. Each value in the cache has tags, for example its key.
+"""
 
 _ATTEMPTS = 5
 _EVERYTHING = object()
@@ -63,6 +66,7 @@ class FeedCache(Generic[K, V]):
 
         A change makes all values with certain tags stale: `invalidated_by` says which tags.
 
+        `capacity` is the greatest sum of the weights of all values. `weigh` returns the weight of a value; by default it is 1.
         `cursor_of` returns the cursor of the last change that the value includes: earlier changes do not make it stale.
         `absent_capacity` is the number of keys without a value that the cache remembers.
         """
@@ -99,10 +103,10 @@ class FeedCache(Generic[K, V]):
         return self._held.get(key)
 
     async def get(self, key: K, fetch: Callable[[], Awaitable[V | None]] | None = None) -> V | None:
-        """Return the value.
+        """Return the value of `key`, or None if there is no such value.
 
         If the value is not in memory, fetch it first. If `fetch` is given, it is called instead of the `fetch` of the cache.
-        Use it if the key alone is not enough to fetch the value.
+        Use `fetch` if the key alone is not enough to fetch the value.
         """
         value = self.find(key)
         if value is not None or key in self._absent:

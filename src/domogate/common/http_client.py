@@ -1,6 +1,7 @@
 """HTTP client sessions with a deadline and a size limit, without cookies, and without a proxy from the environment.
 
-aiohttp is large. Many gateways send no request, so aiohttp is imported when the first request is sent (Decision 0098).
+aiohttp is large, and many gateways never send an HTTP request. So aiohttp is imported when the first request is sent (Decision
+0098).
 """
 
 from typing import TYPE_CHECKING

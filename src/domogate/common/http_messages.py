@@ -12,13 +12,13 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Request(msgspec.Struct):
-    """A request, without the parts of ASGI."""
+    """A request in a form without ASGI, because direct requests do not use ASGI."""
 
     method: str
     raw_path: bytes
     """The path as it was sent, with percent-encoded bytes and without the query."""
     headers: Sequence[Header]
-    """The names are in lower case."""
+    """The names of the headers are in lower case."""
     address: str
     """The IP address that the request came from. It is empty if it is not known."""
     receive: Receive | None = None
@@ -27,7 +27,10 @@ class Request(msgspec.Struct):
     body: bytes = b""
     """The whole body, if `receive` is None."""
     notes: dict[str, Any] = {}
-    """Results that depend only on method, path and headers. Requests whose header sections have the same bytes share notes."""
+    """What surfaces have computed from the method, the path and the headers. It is kept, so that it is computed only once.
+
+    Direct requests with exactly the same method, URL and headers share one `notes`.
+    """
     operation: str = ""
     """The name of the operation in the metrics, such as `E8`. The surface sets it when it has found the operation."""
 
@@ -42,7 +45,9 @@ class Answer(msgspec.Struct):
     not_modified: "Answer | None" = None
     """The answer 304, for a client that already has this answer. It is None if this answer has no ETag."""
     printed_headers: bytes = b""
-    """The headers as bytes. The HTTP server sets them, so that an answer that is sent again is not printed again."""
+    """The headers as bytes. The HTTP server sets this field, so that it need not make the bytes again if the same answer is
+    sent again.
+    """
 
 
 class BodyTooLong(Exception):
@@ -80,7 +85,7 @@ def find_header(request: Request, wanted: bytes) -> str | None:
 def make_answer(status: int, body: bytes, headers: Mapping[str, str], media_type: str | None = None) -> Answer:
     """Return an answer with these headers and the headers of its body (content-length and content-type).
 
-    The names of the headers are in lower case.
+    The caller writes the names in `headers` in lower case.
     """
     printed = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     if status not in (204, 304):
@@ -91,7 +96,10 @@ def make_answer(status: int, body: bytes, headers: Mapping[str, str], media_type
 
 
 async def receive_body(request: Request, limit: int) -> bytes:
-    """Return the whole body. Raises BodyTooLong, BodyIncomplete."""
+    """Return the whole body. Raises BodyTooLong if the body has more than `limit` bytes.
+
+    Raises BodyIncomplete if the client disconnects before it has sent the whole body.
+    """
     declared_length = next(iter(find_headers(request, b"content-length")), None)
     if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
         raise BodyTooLong

@@ -12,7 +12,7 @@ class _Log(Protocol):
 
 
 class LimitedLog:
-    """Writes one warning a minute at most. The warning has the number of events since the last warning."""
+    """Logs that an event happened, at most once a minute. The log line says how often it happened since the line before."""
 
     def __init__(self, log: _Log, event: str) -> None:
         self._log = log

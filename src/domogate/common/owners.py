@@ -8,7 +8,9 @@ _ROOT = 0
 
 
 def name_user(number: int) -> str:
-    """Return the name of a user of this machine. A user without a name is written as `#` and the number, as sudo reads it."""
+    """Return the name of a user of this machine. A user without a name is written as `#` and the number: sudo accepts this
+    form.
+    """
     try:
         import pwd
     except ImportError:  # Windows
@@ -22,7 +24,8 @@ def name_user(number: int) -> str:
 def find_foreign_owner(folder: Path) -> str | None:
     """Return the owner of the folder if this process runs as root and the folder belongs to another user.
 
-    Files that root creates there cannot be read by this owner. Returns None if the folder does not exist.
+    Otherwise, or if the folder does not exist, return None. The owner of the folder could not read files that root creates
+    there.
     """
     if not hasattr(os, "geteuid") or os.geteuid() != _ROOT or not folder.is_dir():
         return None
@@ -31,7 +34,11 @@ def find_foreign_owner(folder: Path) -> str | None:
 
 
 def describe_denied(path: Path) -> str:
-    """Return a sentence that names the owner of a file and the user of this process. It is empty if they are the same."""
+    """Return a sentence that names the owner of a file and the user of this process.
+
+    If this process cannot see the file, the sentence names the owner of the nearest folder above it that this process can see.
+    The result is empty if the owner is the user of this process, and on Windows.
+    """
     found = _find_seen(path)
     if found is None or found.stat().st_uid == os.geteuid():
         return ""
@@ -55,7 +62,10 @@ def advise_denied(path: Path) -> str:
 
 
 def _find_seen(path: Path) -> Path | None:
-    """Return the path if this process can see it. Otherwise return the nearest folder above it that this process can see."""
+    """Return the path if this process can see it. Otherwise return the nearest folder above it that this process can see.
+
+    Return None on Windows, where files have no such owners.
+    """
     if not hasattr(os, "geteuid"):  # Windows has no such owners.
         return None
     for one in (path, *path.absolute().parents):

@@ -1,4 +1,4 @@
-"""Random secrets, and the only form in which they are stored: their SHA-256.
+"""Random secrets that clients send, such as keys and cookies. They are stored only as their SHA-256.
 
 A fast hash is enough, because every secret has at least 128 random bits. Passwords have a slow hash (`identity/hashing.py`).
 """

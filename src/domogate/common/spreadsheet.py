@@ -15,7 +15,7 @@ def print_csv(rows: Iterable[Sequence[object]], line_end: str = "\r\n") -> str:
 
 
 def _cell(value: object) -> object:
-    """Return the content of a cell. A text that a spreadsheet would interpret as a formula gets an apostrophe."""
+    """Return the content of a cell. A text that a spreadsheet would interpret as a formula gets an apostrophe in front."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value

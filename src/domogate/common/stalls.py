@@ -9,7 +9,9 @@ _KEPT = 0.5
 
 
 class StallMeter:
-    """Measures how long this process did not run: it compares the monotonic clock with a timer of the event loop."""
+    """Measures how long this process did not run: a timer of the event loop runs at short intervals, and the monotonic clock
+    shows how late the timer is.
+    """
 
     def __init__(self) -> None:
         self._expected = 0.0
@@ -25,9 +27,8 @@ class StallMeter:
             self._timer.cancel()
 
     def seconds(self) -> float:
-        """Return the longest time in seconds that a message may have waited because this process did not run.
-
-        The message is handled now, but it may have arrived while the process did not run.
+        """Return the longest time in seconds that a message which is handled now may have waited because this process did not
+        run.
         """
         now = time.monotonic()
         running = max(0.0, now - self._expected)

@@ -1,7 +1,8 @@
 """A strict JSON parser.
 
-It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting. RFC 8259 leaves
-some of these cases open. In the other cases the gateway could not send the value to a client.
+It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting. RFC 8259 does
+not allow NaN and Infinity, but Python's own parser does. In all other cases RFC 8259 lets each parser decide, so two programs
+could read the same text differently.
 """
 
 import json
@@ -21,7 +22,7 @@ class JsonRefused(ValueError):
 
 
 def parse_json(text: bytes) -> Any:
-    """Parse any JSON value in UTF-8. Raises JsonRefused."""
+    """Return the value of a JSON text in UTF-8. Raises JsonRefused if the text is not strict JSON."""
     if not text:
         raise JsonRefused("is empty, and must be JSON")
     try:

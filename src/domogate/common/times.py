@@ -44,7 +44,7 @@ def parse_time_zone(name: str) -> tzinfo:
 def find_time_zone(name: str | None) -> tzinfo | None:
     """Return a zone of the IANA database, or None if the database of this machine does not have the zone.
 
-    Another machine, on which the name was chosen, may have a newer database.
+    This can happen if the name was chosen on a machine with a newer database. If `name` is None, return None.
     """
     try:
         return None if name is None else parse_time_zone(name)
@@ -88,7 +88,7 @@ def parse_local_time(text: str, *, end: bool = False) -> float:
 
 
 def parse_resolution(text: str) -> float:
-    """Return the seconds of a resolution such as '1h': the length of the period that one summary covers.
+    """Return the seconds of a resolution such as '1h': the length of the period that one summary of readings covers.
 
     Raises ValueError with a message for a person.
     """

@@ -26,7 +26,7 @@ _SYSTEMS = (
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """The browser and the operating system. Both may be empty."""
+    """The browser and the operating system. A name is empty if the header does not contain a known name."""
 
     browser: str
     system: str

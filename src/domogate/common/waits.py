@@ -5,11 +5,14 @@ from contextlib import contextmanager
 from time import perf_counter
 
 _MOST = 1_000
-"""The number of requests whose waiting times are remembered."""
+"""The number of requests whose waiting times are remembered. If there are more, the oldest one is forgotten."""
 
 
 class _Wait:
-    """The time in which at least one step of a request waited. Steps can wait at the same time."""
+    """The total time in which a request waited for one thing, for example the store.
+
+    Steps of a request can wait at the same time. This time counts only once.
+    """
 
     __slots__ = ("_began", "_ended", "_steps")
 
@@ -33,7 +36,7 @@ class _Wait:
 
 
 class Waits:
-    """The waiting times of requests by their id. A request without a long wait leaves nothing behind."""
+    """The waiting times of requests by their id. A request without a long wait is not remembered."""
 
     def __init__(self, find_request: Callable[[], str | None], shortest: float) -> None:
         """`find_request` returns the id of the request that runs now. Waits of less than `shortest` seconds are ignored."""
@@ -44,7 +47,7 @@ class Waits:
 
     @contextmanager
     def measure(self, what: str) -> Iterator[None]:
-        """Measure a wait of the request that runs now."""
+        """Measure how long the request that runs now waits for `what`. The wait lasts until the end of the `with` block."""
         request = self._find_request()
         if request is None:
             yield

@@ -7,7 +7,9 @@ class WindowLimiter:
     """Counts events for each key. The period of a key begins with its first event. After the period the count is 0 again."""
 
     def __init__(self, allowance: int, span: float, capacity: int = 10_000) -> None:
-        """`capacity` is the number of keys that are counted. If there are more keys, the key whose last event is oldest is
+        """Each key is allowed `allowance` events in a period of `span` seconds.
+
+        `capacity` is the number of keys that are counted. If there are more keys, the key whose last event is oldest is
         forgotten.
         """
         self._allowance = allowance
@@ -16,9 +18,9 @@ class WindowLimiter:
         self._spans: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def wait(self, key: str, now: float) -> float:
-        """If the key has reached its allowance in this period, return the seconds until the period ends.
+        """Return the seconds until the period of the key ends, if the key has used up its allowance in this period.
 
-        Otherwise return 0.
+        Otherwise return 0: the next event is allowed now.
         """
         begun, counted = self._spans.get(key, (now, 0))
         left = begun + self._span - now

@@ -28,16 +28,20 @@ class Others(NamedTuple):
     """Tokens that give fewer rights than the token of the run. A token that the caller of the tool did not give is None."""
 
     user: Credentials | None = None
-    """A token of another user."""
+    """An id token of another user, for all families except home control."""
     access: Credentials | None = None
     """An access token of another user, for home control."""
     narrow: Credentials | None = None
-    """A token of the same user without any scope of the families."""
+    """An id token of the same user, without any scope of the families."""
     narrow_access: Credentials | None = None
 
 
 def check_access(session: Session, subjects: Subjects, families: tuple[str, ...], others: Others, *, write: bool) -> None:
-    """Check that each operation refuses a missing key, a missing or changed token, too few scopes, and other users."""
+    """Check that each operation refuses a missing or unknown key, a missing or wrong token, a token with too few scopes, and a
+    user without rights on the plant.
+
+    Without `write`, the operations that change something are not checked.
+    """
     for operation in OPERATIONS:
         if operation.family not in families or (operation.method == "POST" and not write):
             continue
@@ -66,13 +70,18 @@ def _check_credentials(session: Session, operation: Operation, ids: Ids) -> None
 
 
 def _expect_refusal(session: Session, rule: Rule, operation: Operation, exchange: Exchange, about: str) -> None:
-    """Check that the token was refused with 401. For E1 to E4, 403 is right too, because they do not list 401."""
+    """Check that the token was refused with 401. For E1 to E4, 403 is right too, because the specification does not list 401
+    for them.
+    """
     refused = (401, 403) if 401 not in operation.statuses else (401,)
     session.check(rule, operation, exchange, exchange.status in refused, f"{about} the status is {exchange.status}")
 
 
 def _check_kind(session: Session, operation: Operation, ids: Ids) -> None:
-    """Send a token of the other kind. Emergency lighting takes both kinds."""
+    """Check that the operation refuses a token of the kind that its family does not want.
+
+    Emergency lighting accepts both kinds, so it is not checked.
+    """
     own, other = session.credentials_for(operation), session.credentials_of_other_kind(operation)
     if operation.family == E17.family:
         return
@@ -139,6 +148,9 @@ def _check_rights(session: Session, operation: Operation, subjects: Subjects, fo
 
 
 def _send_key(session: Session, operation: Operation, ids: Ids, credentials: Credentials) -> Exchange:
-    """Send a request with a wrong key. Only the status of its answer is judged, because a key may be refused in any form."""
+    """Send a request without a key or with an unknown key.
+
+    The caller judges only the status of the answer: the answer to such a request may have any body.
+    """
     body = session.right_body(operation)
     return session.send(operation, operation.method, operation.fill(ids), credentials, body)

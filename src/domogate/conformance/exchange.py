@@ -1,4 +1,4 @@
-"""Sends a request, and keeps the request and its answer. An answer is bounded by bytes and time."""
+"""Sends a request, and keeps the request and its answer. An answer that is too long or takes too long counts as a failure."""
 
 import http.client
 import json
@@ -19,8 +19,8 @@ class Unreachable(Exception):
 class Credentials(NamedTuple):
     """A subscription key and a token. If one of them is empty, its header is not sent.
 
-    A report shows a curl command for each request. The command has the variables `key_name` and `token_name` instead of the
-    key and the token, so the report contains no secret.
+    A report shows a curl command for each request. In this command, two shell variables stand for the key and the token, so the
+    report contains no secret. `key_name` and `token_name` are the names of these variables.
     """
 
     key: str
@@ -91,7 +91,8 @@ class Client:
     ) -> Exchange:
         """Send a request. If the server had closed the idle connection, a GET is sent once more, on a new connection.
 
-        Raises Unreachable if no connection can be opened.
+        If there is no complete answer, the result has the status 0 and a `failure`. Raises Unreachable if no connection can be
+        opened.
         """
         tries = 2 if method == "GET" else 1
         while True:

@@ -29,11 +29,11 @@ class Operation(NamedTuple):
     path: str
     statuses: frozenset[int]
     body: Schema | None = None
-    """The schema of a 200 answer. None if the specification does not show this body."""
+    """The schema of the body of a 200 answer. None if the specification does not show this body."""
     sends: dict[str, object] | None = None
     """A correct body of a request. None if the request has no body."""
     scope: str = ""
-    """The token needs one of these scopes. Empty if the specification shows no scope."""
+    """The scope that the token needs, or `A or B` if one of two scopes is enough. Empty if the specification shows no scope."""
 
     def __str__(self) -> str:
         return self.name
@@ -44,7 +44,7 @@ class Operation(NamedTuple):
 
     @property
     def shape(self) -> str:
-        """The shape of its error bodies; empty if the specification shows none (Spec 7)."""
+        """The shape of the error bodies of this operation: A, B, or empty if the specification shows none (Spec 7)."""
         if self.family == "homectl":
             return "A"
         return "" if self.family in ("multisocket", "emergency-lighting", "echo") else "B"

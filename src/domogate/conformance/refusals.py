@@ -32,7 +32,10 @@ _MISSPELLED: dict[str, Callable[[str], str]] = {
 
 
 def check_refusals(session: Session, subjects: Subjects, families: tuple[str, ...], *, write: bool) -> None:
-    """Check the answers to requests that the contract refuses."""
+    """Send requests with wrong paths, ids and bodies, and check that they are refused as the contract says.
+
+    Without `write`, operations that change something are not called.
+    """
     for family in FAMILIES:
         if family in families:
             path = next(one.path for one in OPERATIONS if one.family == family).split("/")
@@ -72,14 +75,19 @@ def _check_ids(session: Session, operation: Operation, subjects: Subjects) -> No
 
 
 def _expect(session: Session, rule: Rule, operation: Operation, ids: Ids, right: set[int], about: str) -> None:
-    """Send a request with these ids. Check that the status of the answer is in `right` and is listed by the operation."""
+    """Send a request with these ids. Check that the status of the answer is in `right`, and that the specification lists it for
+    the operation.
+    """
     exchange = session.ask(operation, ids)
     holds = exchange.status in right & operation.statuses
     session.check(rule, operation, exchange, holds, f"for {about} the status is {exchange.status}")
 
 
 def _strangers(operation: Operation, subjects: Subjects, known: Ids) -> Iterator[tuple[str, Ids]]:
-    """Yield ids of modules that exist, but not as a module of this kind in this plant."""
+    """Yield ids for wrong requests: the module exists, but it has the wrong kind for the operation, or it is in another plant.
+
+    The text before the ids says what is wrong.
+    """
     kind = KINDS.get(operation.name)
     spell = without_dashes if operation.needs_access_token else str
     plain = without_dashes(known["plant"])

@@ -44,7 +44,7 @@ from domogate.conformance.values import rules_in
 from domogate.conformance.writing import CONTENT_TYPE, ECHO, PLUG_SET, SCENE_RUN, check_writing, plan_changes
 
 _TOKEN_REFUSED = (401, 403)
-"""Home control may answer 403 to a token of the wrong kind, because it does not list 401."""
+"""The statuses that refuse a token. Home control may answer 403, because the specification does not list 401 for it."""
 
 
 class Target(NamedTuple):
@@ -95,8 +95,9 @@ def _sort_key(name: str) -> list[tuple[int, str]]:
 def _choose_families(session: Session, target: Target) -> tuple[str, ...]:
     """Return the families that can be checked with the given tokens.
 
-    Home control and the other families want different kinds of tokens (Spec 5). If there is only one token, it is tried on
-    home control and on another family. The families that refuse it are not checked, unless all families refuse it.
+    Home control and the other families want different kinds of tokens (Spec 5). If there is only one token, it is tried with E3
+    for home control, and with E6 for all other families. If only one of these two requests is refused, its families are not
+    checked.
     """
     of_home_control = [name for name in target.families if name == E3.family]
     others = [name for name in target.families if name != E3.family]
@@ -121,10 +122,11 @@ def run(
     tell: Callable[[str], None] = lambda _text: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Check the target. `may_write` gets the list of changes, and decides whether operations that change something are called.
+    """Check the target. `may_write` gets sentences about what the run would change, and decides whether operations that change
+    something are called.
 
-    If the target does not answer any more, the run ends early, and the outcome says so. Raises Unreachable if no connection
-    can be opened at the start.
+    If the target does not answer any more, the run ends early, and the outcome says so. Raises Unreachable if no connection can
+    be opened at the start.
     """
     client = Client(target.base_url, timeout=target.timeout, ca_file=target.ca_file)
     session = Session(client, target.credentials, target.access, tell=tell, sleep=sleep)

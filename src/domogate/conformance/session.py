@@ -43,7 +43,7 @@ def validator(schema: Schema) -> Draft202012Validator:
 
 
 def _say(error: ValidationError) -> str:
-    """Return a text about the error, without a regular expression.
+    """Return a text about the error. It does not contain the regular expression of the schema, which is hard to read.
 
     The report also has the description of the broken rule, which says what the value must look like.
     """
@@ -81,7 +81,10 @@ class Session:
         return self._access if operation.needs_access_token else self.credentials
 
     def credentials_of_other_kind(self, operation: Operation) -> Credentials:
-        """Return the key and a token of the kind that the family does not want."""
+        """Return the key and a token of the kind that the family does not want.
+
+        If the caller of the tool gave only one token, it is the same token as that of `credentials_for`.
+        """
         return self.credentials if operation.needs_access_token else self._access
 
     def ask(
@@ -93,7 +96,9 @@ class Session:
         body: bytes | None = None,
         content_type: str | None = "application/json",
     ) -> Exchange:
-        """Send a request of this operation, and judge its answer by the rules for all answers."""
+        """Send a request of this operation, and judge its answer by the rules for all answers. If `body` is None, a correct
+        body is sent.
+        """
         body = self.right_body(operation) if body is None else body
         by = credentials or self.credentials_for(operation)
         exchange = self.send(operation, operation.method, operation.fill(ids or {}), by, body, content_type)
@@ -101,7 +106,11 @@ class Session:
         return exchange
 
     def ask_known(self, operation: Operation, ids: dict[str, str] | None = None) -> Exchange:
-        """Send a correct request about the user's own plants or devices. Note a finding if the request does not succeed."""
+        """Send a correct request about the user's own plants or devices. Note a finding if the request does not succeed.
+
+        If the status can also mean that a device is offline or that the family does not have the plant, it is no finding: the
+        rule is noted as not checked.
+        """
         exchange = self.ask(operation, ids)
         status, is_device = exchange.status, "{module}" in operation.path
         if status in operation.statuses & ({404, 408, 500} if is_device else {404, 408}):
@@ -132,8 +141,8 @@ class Session:
     ) -> Exchange:
         """Send a request. If the answer is 429 or 503, wait as `Retry-After` says and send the request again.
 
-        `shown` is the body in the report, if the body contains secrets. It is a finding if there is no answer, or if the answer
-        is still 429 or 503. Raises Stopped after too many of these findings.
+        If the body contains secrets, the report shows `shown` instead of the body. It is a finding if there is no answer, or if
+        the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these findings.
         """
         name, client = str(operation), client or self.client
         if self._failures[name] >= MOST_FAILURES:
@@ -182,7 +191,10 @@ class Session:
             raise Stopped(f"the run ended early after {MOST_FAILURES_IN_A_ROW} requests in a row without a usable answer")
 
     def check(self, rule: Rule, operation: Operation | str, exchange: Exchange, holds: bool, detail: str) -> bool:
-        """Count the rule as checked, and note a finding if it does not hold. An answer that is not usable is not judged."""
+        """Count the rule as checked, and note a finding if `holds` is False. Return `holds`.
+
+        An answer that is not usable is not judged: the result is False, and there is no finding.
+        """
         if exchange.failure:
             return False
         self.checked[rule] += 1
@@ -243,7 +255,7 @@ class Session:
             self.check(IS_JSON, operation, exchange, False, "the body is nested too deeply")
 
     def _judge_length(self, operation: Operation, exchange: Exchange) -> None:
-        """Check that the answer has no empty list. The contract has another status for an empty list."""
+        """Check that the answer has no empty list. For an empty list, the contract has the status 204 or, for E16, 404."""
         if operation.name in LISTS:
             field, body = LISTS[operation.name], self.read(exchange)
             items = body.get(field) if field and isinstance(body, dict) else body

@@ -85,7 +85,9 @@ def without_dashes(identity: str) -> str:
 
 
 def find_subjects(session: Session, families: tuple[str, ...], named: tuple[Named, ...] = ()) -> Subjects:
-    """Read the lists and topologies of these families, and judge every answer. Return the ids in the answers."""
+    """Read the lists and topologies of these families, and judge every answer. Return the ids in the answers and the ids in
+    `named`.
+    """
     found = Subjects()
     for one in named:
         hexadecimal = one.kind in ("remote", "plug")
@@ -140,7 +142,9 @@ def read_everything(session: Session, subjects: Subjects, families: tuple[str, .
 
 
 def _judge_devices(session: Session, operation: Operation, exchanges: list[Exchange]) -> None:
-    """Note a finding if the operation fails for all devices. If it fails only for some, these devices may be the problem."""
+    """Note a finding if the operation answers 500 and never 200. If it answers 500 only for some devices, these devices may be
+    the problem.
+    """
     failed = [one for one in exchanges if one.status == 500]
     if failed and 500 in operation.statuses and not any(one.status == 200 for one in exchanges):
         session.check(SUCCESS, operation, failed[0], False, "the status is 500 for every device that can be read")

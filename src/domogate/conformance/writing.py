@@ -15,7 +15,7 @@ CONTENT_TYPE = Rule("4.content-type", "Content-Type is optional on POST with bod
 
 
 def plan_changes(subjects: Subjects, families: tuple[str, ...]) -> list[str]:
-    """Return sentences that say what the rules about writing operations change."""
+    """Return sentences that say what the checks of the writing operations would change."""
     changes = []
     if E1.family in families and subjects.ambients:
         ids = subjects.ambients[0]
@@ -33,7 +33,7 @@ def plan_changes(subjects: Subjects, families: tuple[str, ...]) -> list[str]:
 
 
 def check_writing(session: Session, subjects: Subjects, families: tuple[str, ...]) -> None:
-    """Switch plugs, run a scene, and send to the echo backend."""
+    """Switch plugs, run a scene, and send to the echo backend. Check that the contract holds for each of these requests."""
     if E1.family in families:
         if subjects.ambients:
             _check_plugs(session, subjects, reads=E16.family in families)

@@ -1,4 +1,6 @@
-"""Answers with a file of the pages or of the documentation: compression, ETag and the headers that protect a page."""
+"""Makes the answers that contain a file of the pages or of the documentation: compression, ETag and the headers that protect a
+page.
+"""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -39,7 +39,9 @@ class Site:
         return path in self._manifest.files
 
     def find_page(self, path: str) -> str | None:
-        """Return the page for a path without `.html`, or for the path of a source file (`.md`)."""
+        """Return the path of the page for a path without `.html`, or for the path of a source file (`.md`). None if there is no
+        page.
+        """
         name = path.removesuffix("/").removesuffix(".md")
         return next((page for page in (f"{name}.html", f"{name}/index.html") if self.has(page)), None)
 
@@ -53,7 +55,7 @@ class Site:
 
 
 def load_site(folder: Path = SITE) -> Site | None:
-    """Read the manifest of the site. Returns None if the site is not built."""
+    """Read the manifest of the site. Returns None if the site is not built, or if the manifest cannot be read."""
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=SiteManifest)
     except FileNotFoundError:

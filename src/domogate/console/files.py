@@ -43,7 +43,10 @@ class File(msgspec.Struct, frozen=True):
     brotli: bytes | None
 
     def encode(self, accepted: str) -> tuple[bytes, str | None]:
-        """Return the bytes and the content coding that fit the header Accept-Encoding."""
+        """Return the bytes of the file and their content coding, such as `gzip`. `accepted` is the header Accept-Encoding.
+
+        If the client accepts no coding that the file has, return the plain bytes and None.
+        """
         codings = accepted_codings(accepted)
         if self.brotli is not None and "br" in codings:
             return self.brotli, "br"

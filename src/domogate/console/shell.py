@@ -1,5 +1,5 @@
-"""The HTML page (the shell) that loads the scripts of the pages, and the files with the name or picture of the operator: logo,
-icons, manifest.
+"""The HTML page (the shell) that loads the scripts of the pages, and the files that belong to it: the logo of the operator, the
+icons, and the manifest for phones.
 """
 
 import html
@@ -16,7 +16,9 @@ ICON = "/icon.svg"
 WEB_MANIFEST = "/manifest.webmanifest"
 TOUCH_ICON = "/icon-180.png"
 PNG_ICONS = {f"/icon-{size}.png": size for size in (180, 192, 512)}
-"""Icons for phones that cannot show an SVG icon. The picture fills the square, so that a phone can cut it round."""
+"""Icons for phones that cannot show an SVG icon, by path, with their size. The picture fills the square, so that a phone can
+show it as a circle.
+"""
 
 _LARGEST_LOGO = 262_144
 _LOGO_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -95,7 +97,9 @@ class DemoUser(msgspec.Struct, frozen=True):
 
 
 class Demo(msgspec.Struct, frozen=True):
-    """The public credentials of the demo. The pages log its users in with one click and use its key for calls."""
+    """The public credentials of the demo. With them, the pages log a user in with one click, and call the families with the
+    key.
+    """
 
     users: tuple[DemoUser, ...] = ()
     subscription_key: str | None = None
@@ -222,7 +226,8 @@ def _read_icons() -> dict[str, File]:
 def make_identity_files(identity: Identity) -> dict[str, File]:
     """Return the icons, the manifest and the logo, by path.
 
-    The URLs of these files do not change when their content changes.
+    The URLs of these files do not change when their content changes, so a browser must ask each time whether its copy is still
+    current.
     """
     icons = (
         _WebIcon(ICON, "image/svg+xml"),

@@ -24,7 +24,9 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 IsNew = Callable[[], Awaitable[bool]]
 
 PAGE_PATHS = frozenset(("", "homes", "console", "developers", "signed-in"))
-"""The first segment of the paths that show a page. The script chooses the page: `web/src/app/router.ts`."""
+"""The first segments of the paths that show a page. The answer is the same for all paths with this segment; the script in the
+browser chooses the page by the whole path (`web/src/app/router.ts`).
+"""
 PATHS = PAGE_PATHS | {path.strip("/") for path in (ASSETS, LOGO, ICON, WEB_MANIFEST, *PNG_ICONS)}
 
 _OPERATION = "domogate.operation"
@@ -80,7 +82,10 @@ class PagesApp:
         await response(scope, receive, send)
 
     def _find(self, path: str) -> tuple[File | None, dict[str, str]] | None:
-        """Return the file of a path with its headers. The file is None if the pages are not built."""
+        """Return the file of a path with its headers, or None if the path does not belong to the pages.
+
+        The file is None if the pages are not built.
+        """
         if path in self._assets:
             return self._assets[path], {"cache-control": IMMUTABLE}
         if path in self._files:

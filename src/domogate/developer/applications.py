@@ -1,4 +1,4 @@
-"""Operations for the developer's own applications, and for the rules of the operator."""
+"""Operations for the developer's own applications, and an operation that shows the operator's rules for self-service."""
 
 from typing import Annotated
 

@@ -66,7 +66,7 @@ class RotationOutcome(StrEnum):
     REPEATED = "repeated"
     """The token was replaced a short time ago (within the grace period) and is sent again.
 
-    The client gets the same successor.
+    The client gets the same new token as the first time.
     """
     REUSED = "reused"
     """The token was replaced longer ago than the grace period. It may be stolen, so the grant is revoked."""
@@ -97,7 +97,8 @@ class OneTimeLink(msgspec.Struct, frozen=True):
     purpose: LinkPurpose
     expires_at: float
     sent_to: str | None = None
-    """The only e-mail address that got the link.
+    """The only e-mail address that got the link. So a person who has the link can read the mail of this address (Decision
+    0029).
 
-    So a person who has the link can read the mail of this address (Decision 0029).
+    None if the link was shown and not mailed.
     """

@@ -5,7 +5,9 @@ import msgspec
 from domogate.domain.ids import Id
 
 BRIDGE_NODE = "domogate_"
-"""The node ids in the announcements of all bridges begin with this text, so that discovery can skip them."""
+"""In announcements for Home Assistant, the node ids of all bridges begin with this text. So a search for new devices can skip
+the modules that the gateway itself announced.
+"""
 
 
 class BridgePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,9 +19,9 @@ class BridgePlan(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     """The topics of the bridge begin with this text and the id of the plant."""
     commands: bool = False
-    """Whether messages can command modules. Otherwise the bridge only publishes states."""
+    """Whether MQTT messages can command modules. Otherwise the bridge only publishes states."""
     doors: bool = False
-    """Whether messages can also open locks and use cameras."""
+    """Whether MQTT messages can also open locks and use cameras."""
     announced_under: str = ""
     """The first part of the topics of announcements for Home Assistant. Empty means no announcements."""
     active: bool = True

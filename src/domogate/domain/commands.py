@@ -97,9 +97,9 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     None if no person sent the command, or if an earlier version of Domogate stored the order.
     """
     once: bool = False
-    """Whether a second order with this id is refused. If not, the second order gets the answer of the first order.
+    """Whether this order is refused if an order with the same id was given before.
 
-    The store does not keep this field.
+    If not, and the command is the same, this order gets the answer of the first order. The store does not keep this field.
     """
 
     def repeats(self, other: "Order") -> bool:

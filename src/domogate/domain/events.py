@@ -70,7 +70,8 @@ class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
 class WebhookChanged(_Event, tag="webhook", frozen=True, gc=False):
     """A webhook was registered, ended or removed, got a new secret, or its dead letters are tried again.
 
-    Applications do not get this event. Its field is named `of_plant` and not `plant_id`, so that streams do not read the event.
+    Applications do not get this event. The store finds the events of a plant by their field `plant_id`. The field of this event
+    has the name `of_plant`, so that streams, which read the events of a plant, do not find it.
     """
 
     webhook_id: Id

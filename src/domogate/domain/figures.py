@@ -27,4 +27,4 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     dead_letters: int
     open_orders: int
     ended_orders: dict[str, int]
-    """The number of orders that ended since a given time, by their final state."""
+    """The number of orders that ended since the time that the caller of `count_figures` gave, by their final state."""

@@ -43,7 +43,10 @@ def is_name(text: str) -> bool:
 
 
 def is_redirect_uri(uri: str) -> bool:
-    """Whether the URI is absolute, has no fragment (RFC 6749 §3.1.2), and can lead back to an application."""
+    """Whether the URI is absolute, has no fragment (RFC 6749 §3.1.2), and leads back to an application.
+
+    A URI with a scheme such as `javascript` or `data` does not: the browser itself runs or shows its content.
+    """
     if len(uri) > _URI_LENGTH or "#" in uri or not _URI(uri):
         return False
     try:
@@ -60,7 +63,7 @@ def is_redirect_uri(uri: str) -> bool:
 
 
 def is_plain_http(uri: str) -> bool:
-    """Whether the URI uses http and names another machine.
+    """Whether the URI uses http and a host other than `localhost` or a loopback address.
 
     With such a URI, other people on the network could read an authorization code (RFC 8252 §7.3).
     """

@@ -42,7 +42,10 @@ class Injection(msgspec.Struct, frozen=True):
     value: str = ""
     until: float | None = None
     covers: State | None = None
-    """For BATTERY and FAILURE: the real state of the module. The store keeps this state, and drivers use it."""
+    """For BATTERY and FAILURE: the real state of the module, while clients see the injected one.
+
+    The store keeps the real state, and drivers use it.
+    """
 
     def holds(self, now: float) -> bool:
         return self.until is None or now < self.until

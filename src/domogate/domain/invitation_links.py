@@ -35,4 +35,4 @@ class JoinOutcome(StrEnum):
     HAS_ACCESS = "has access"
     """The person is a member already. The link stays valid."""
     NAME_TAKEN = "name taken"
-    """Another account has the login name. The link stays valid."""
+    """Another account has the login name that the person chose. The link stays valid."""

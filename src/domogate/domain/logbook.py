@@ -106,5 +106,5 @@ def entries_of(
 
 
 def _failing(state: EmergencyState) -> dict[FailureType, None]:
-    """Return the failures without duplicate types, in the order of the report."""
+    """Return the types of the failures in the order of the report, each type once. Types that mean OK are left out."""
     return {failure.type: None for failure in state.failures if failure.type not in _SAYS_OK}

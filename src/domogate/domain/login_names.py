@@ -1,7 +1,7 @@
 """Login names of accounts that were made with an invitation link (Decision 0100).
 
-Such an account has no proven e-mail address. Its address is the login name in a domain that never exists (RFC 2606 §2). So
-nobody can be invited by this address, and no mail is sent to it.
+Such an account has no proven e-mail address. Its address is the login name in the domain `guest.invalid`, which never exists
+(RFC 2606 §2). So nobody can be invited by this address, and no mail is sent to it.
 """
 
 import re
@@ -36,5 +36,8 @@ def print_email(email: str) -> str:
 
 
 def read_login(text: str) -> str:
-    """Return the e-mail address for a text that a person typed into a login form."""
+    """Return the e-mail address of the account that a person typed into a login form.
+
+    A login name becomes its address at `guest.invalid`. Any other text is returned as it is.
+    """
     return email_of_login_name(text) if is_login_name(text) else text

@@ -40,12 +40,16 @@ def find_password_problem(password: str, email: str) -> str | None:
 
 
 def is_weak_secret(secret: str) -> bool:
-    """Whether a client secret or a key is easy to guess: a common word, or a repeated part."""
+    """Whether a client secret or a key is easy to guess: `is_common` says so, or the secret only repeats a part."""
     return is_common(secret.casefold(), filler=12) or _repeated_part(secret) != secret
 
 
 def is_common(folded: str, *, filler: int = 8) -> bool:
-    """Whether the password is easy to guess: a common word, perhaps repeated or with up to `filler` more characters."""
+    """Whether the password, in lower case, is easy to guess.
+
+    This is a common word, perhaps repeated or with up to `filler` digits and other signs, a row such as `12345` or `qwert`, or
+    a text of at most two different characters.
+    """
     stem = "".join(character for character in folded if character.isalpha())
     part = _repeated_part(folded)
     return (

@@ -71,7 +71,9 @@ class User(msgspec.Struct, frozen=True):
 
 
 class ExternalAccount(msgspec.Struct, frozen=True):
-    """An account of another issuer. The first accepted token binds this account to the user with the same e-mail."""
+    """An account at another issuer, and its user. The first accepted token of the account binds it to the user with the same
+    e-mail address.
+    """
 
     issuer: str
     subject: str
@@ -99,13 +101,13 @@ class Scope(StrEnum):
 
 
 MANAGE_SCOPE = "gateway.manage"
-"""With this scope an operator can use the management API. It does not allow any operation of a family."""
+"""With this scope an application can use the management API for an operator. It does not allow any operation of a family."""
 
 
 HOME_SCOPE = "home.use"
 """With this scope an application can use the homes of a person as the person does (/home/v1).
 
-For doors, the application also needs the scope `audiovideoterminal.read`.
+For locks, gate openers and cameras, the application also needs the scope `audiovideoterminal.read`.
 """
 
 
@@ -161,7 +163,10 @@ class Client(msgspec.Struct, frozen=True):
         return self.secret_hash is not None
 
     def may_have(self, scope: str) -> bool:
-        """Whether the client may have this scope. The scopes of OpenID Connect need no registration."""
+        """Whether the client may have this scope.
+
+        The scopes of OpenID Connect need no registration. But `offline_access` is only for clients that may use refresh tokens.
+        """
         if scope == IdentityScope.OFFLINE_ACCESS:
             return GrantType.REFRESH_TOKEN in self.grants
         return scope in IDENTITY_SCOPES or scope in self.scopes
@@ -185,7 +190,7 @@ class Grant(msgspec.Struct, frozen=True):
     created_at: float = 0.0
     revoked_at: float | None = None
     auth_time: float | None = None
-    """The time of the authentication (OpenID Connect Core §2)."""
+    """The time at which the user logged in (OpenID Connect Core §2). None if the grant was made without a login."""
     factors: tuple[str, ...] = ()
     """The authentication methods (RFC 8176), for the claim `amr`."""
     plants: frozenset[Id] | None = None

@@ -128,7 +128,9 @@ class Module(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def hardware(self) -> Hardware:
-        """The entry of the catalogue for this kind, with the values that the estate overrides."""
+        """The hardware of this kind from the catalogue. Values that the estate gives for this module replace the values of the
+        catalogue.
+        """
         default = HARDWARE[self.kind]
         return Hardware(
             hw_type=default.hw_type if self.hw_type is None else self.hw_type,

@@ -30,7 +30,7 @@ class AbsenceReason(StrEnum):
 class Evidence(StrEnum):
     """The sentences of evidence. A name in braces stands for a value.
 
-    The name of a member in lower case is its code in the management API.
+    The management API uses the name of the constant, in lower case, as the code of the sentence.
     """
 
     NO_BROKER = "no MQTT broker is set; set it in the console, on the page Drivers"
