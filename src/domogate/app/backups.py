@@ -1,6 +1,7 @@
 """Makes a backup for a download.
 
-The file is opened and removed from its folder before the download begins. So an interrupted download leaves no file behind.
+The backup file is opened, and then removed from its folder, before the download begins. The download reads the open file. So
+an interrupted download leaves no file behind.
 """
 
 import asyncio
@@ -15,9 +16,9 @@ _NAME = "backup-for-download"
 
 
 async def make_backup(store: Store, folder: Path) -> management.Backup:
-    """Back up the store into a file in the data folder.
+    """Back up the store into a file in the data folder `folder`, and return the open file, which is removed from the folder.
 
-    Only the owner of the file can read it. Raises ValueError if the database is PostgreSQL.
+    While the file is in the folder, only its owner can read it. Raises ValueError if the database is PostgreSQL.
     """
     # The task continues if the caller is cancelled. If the task were cancelled too, the
     # thread that makes the backup would leave the file behind.

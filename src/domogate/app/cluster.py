@@ -124,7 +124,7 @@ class Cluster:
     async def start(self, work: ShardDriver) -> None:
         """Join the cluster. From now on this gateway drives its share of the plants.
 
-        Raises OtherCluster if the running gateways have another cluster name.
+        Raises OtherCluster if the running gateways of the database have another cluster name than this gateway.
         """
         await self._nats.start()
         self.membership = Membership(
@@ -156,7 +156,7 @@ class Cluster:
             self.membership.begin_leave()
 
     async def leave(self) -> None:
-        """Wait until this gateway drives no plant, and leave the cluster."""
+        """Hand over all shards, wait until this gateway drives no plant, and leave the cluster."""
         if self.membership is not None:
             await self.membership.stop()
             await self._nats.finish()

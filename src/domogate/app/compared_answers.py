@@ -1,5 +1,6 @@
-"""Compares the answers that people get from two databases: the answers of the contract's read operations, encoded as clients
-get them.
+"""Compares the answers that people get from two databases, for `domogate move`.
+
+It compares the answers of the contract's read operations, encoded as clients get them.
 """
 
 from math import inf
@@ -18,7 +19,9 @@ _MOST_MODULES = 10_000
 
 
 class _StoppedClock:
-    """Always gives the same time. Some answers contain the time, so with a running clock they would differ."""
+    """Always gives the same time. With a running clock, two answers that contain the time would differ, even if the
+    two databases have the same data.
+    """
 
     def __init__(self, now: float) -> None:
         self._now = now

@@ -34,10 +34,10 @@ _MOST_PREVIEWED = 50_000
 _MOST_SHOWN = 20
 _PIECE = 65_536
 _LONGEST_KEPT = 4 * 1024 * 1024
-"""The longest document that the history keeps, in characters."""
+"""The longest document that the history of imports keeps, in characters."""
 _ID_LENGTH = 36
-"""In characters. The text of a module is longer than the id of the module. So if a document has very many modules, its text is
-certainly too long for the history, and is not made.
+"""In characters. The text of a module contains the id of the module. So if the ids of all modules are together longer than
+`_LONGEST_KEPT`, the document is certainly too long for the history, and is not made.
 """
 
 
@@ -165,7 +165,7 @@ async def import_file(
     user_id: Id | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ImportSummary:
-    """Import a correct file and add it to the history.
+    """Import a correct file, and add this import to the history of imports.
 
     The plants of the file are in `plants`, not in `file`. `user_id` is None if the command line imports the file.
     """
@@ -200,7 +200,8 @@ def _without_secrets(people: Estate) -> Estate:
     """Return the estate without the passwords and second factors of users. An import of this estate does not change the stored
     passwords and second factors.
 
-    The estate still has the hashes of keys and of the secrets of applications: these keys and secrets are long and random.
+    The estate still has the hashes of keys and of the secrets of applications. These keys and secrets are long and random, so
+    nobody can find them from their hashes.
     """
     users = (msgspec.structs.replace(user, password_hash=None, totp_secret=None) for user in people.users)
     return msgspec.structs.replace(people, users=tuple(users))

@@ -1,4 +1,7 @@
-"""The answers to failures that no surface answers itself, in the error shape of each surface (Decision 0013)."""
+"""The answers to failures that no surface answers itself: an unexpected exception, or a database that cannot be reached.
+
+Each answer has the error shape of the surface to which the request was sent (Decision 0013).
+"""
 
 from collections.abc import Iterable
 from functools import partial
@@ -14,7 +17,10 @@ from domogate.http_api.problems import problem_of
 
 
 def build_failure_answers(own_apis: Iterable[bytes]) -> dict[bytes, FailureAnswer]:
-    """Return the answers by the first path segment of each surface. `own_apis` are the segments of our own APIs."""
+    """Return a function for each surface, by the first path segment of the surface. The function makes the answer to a failure.
+
+    `own_apis` are the first path segments of our own APIs.
+    """
     return {
         **{family.root.encode(): partial(_answer_in_family, family) for family in FAMILIES},
         **dict.fromkeys(own_apis, _answer_with_problem),

@@ -229,9 +229,9 @@ def name_api(operation: str) -> str:
 
 
 def _name_operations() -> Iterator[tuple[str, str]]:
-    """Yield pairs: a name in the metrics, and the name of its family.
+    """Yield pairs: a name of an operation in the metrics, and the name of its family.
 
-    The names in the metrics are the ids of the family's operations, and the first path segment that these operations share.
+    The name of an operation is its id. For a request that matches no operation, the name is the first path segment.
     """
     for family in FAMILIES:
         yield family.root, family.slug

@@ -60,7 +60,10 @@ class KitData:
         await self.replace_estate(document, prepare)
 
     async def replace_estate(self, document: str, prepare: Prepare | None = None) -> Content:
-        """Make new initial data with this estate file. Raises Invalid if the file has mistakes."""
+        """Make new initial data with this estate file. Return how many users, plants and modules the file added.
+
+        Raises Invalid if the file has mistakes.
+        """
         target = self._folder / "next"
         shutil.rmtree(target, ignore_errors=True)
         _copy(self._folder / "base", target)

@@ -109,7 +109,7 @@ async def _find_user(verifier: TokenVerifier, headers: Mapping[bytes, bytes]) ->
 
 
 def refuse(scope: Mapping[str, Any], status: int) -> Answer:
-    """Return a refusal with this status, in the form of the family or API."""
+    """Return a refusal with this status, in the form of the family or API that the path of the request names."""
     root, fault = _root_of(scope["raw_path"]), _FAULTS[status]
     if root not in _ROUTES:
         return problem_of(fault).to_answer()

@@ -1,4 +1,4 @@
-"""The regular work of a gateway: ending faults, pruning, samples for the overview of operators, backups."""
+"""The regular work of a gateway: ending injected faults, pruning, samples for the overview of operators, backups."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -30,7 +30,7 @@ class Maintenance:
         self._store = gateway.store
         self._clock_check = gateway.clock_check
         self.backups = _build_backups(gateway)
-        """None if the setting `backup_every` is not given."""
+        """The regular backups. None if the setting `backup_every` is not given, or if the database is on a server."""
         self._works: list[_Work] = [gateway.fault_expiry, gateway.history, gateway.monitor]
         if self.backups is not None:
             self._works.append(self.backups)
@@ -44,7 +44,8 @@ class Maintenance:
             await work.stop()
 
     def find_warnings(self) -> dict[ProblemKind, str]:
-        """Return the problems that operators must know. The gateway is ready in spite of them.
+        """Return the problems that operators must know: the text of each problem, by its kind. The gateway is ready in spite
+        of them.
 
         Only operators get the texts, because they name files. Everybody can read the kinds (`/readyz`).
         """

@@ -10,7 +10,7 @@ _MOST_STEPS = 10
 can fire.
 """
 _ROUNDS = 5
-"""The number of rounds of the event loop after each step."""
+"""The number of rounds of the event loop after each step. In these rounds, the timers that are due fire."""
 
 
 class LeapingLoop(asyncio.SelectorEventLoop):

@@ -84,7 +84,7 @@ async def _compare(before: Settings, after: Settings) -> Comparison:
 
 
 async def _compare_answers(old: Store, new: Store) -> int:
-    """Compare lists that both stores return, and what they answer about a random sample of users, plants and modules.
+    """Compare the lists of both stores (users, clients, keys and others), and a random sample of users, plants and modules.
 
     Return the number of compared answers. Raises MoveRefused if two answers differ.
     """

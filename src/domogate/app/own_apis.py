@@ -1,4 +1,4 @@
-"""Builds our own surfaces from the parts of a gateway. The key of each surface is the first segment of its paths."""
+"""Builds our own surfaces from the parts of a gateway, as a dict. The key of a surface is the first segment of its paths."""
 
 from typing import TYPE_CHECKING, Any, TypeVar
 

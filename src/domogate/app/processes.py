@@ -84,8 +84,9 @@ class Supervisor:
     async def run(self, on_ready: Callable[[int], Awaitable[None]]) -> int:
         """Run until SIGTERM or SIGINT. `on_ready` is called once with the port, when all processes accept requests.
 
-        Returns 0 after a signal to stop. If process 1 ends before it accepts requests, returns its exit code, or 1 if this code
-        is 0. Raises CannotListen if the port cannot be used.
+        Returns 0 after a signal to stop. Process 1 starts first, alone. If it ends before it accepts requests, the other
+        processes do not start, and this method returns its exit code, or 1 if this code is 0. Raises CannotListen if the port
+        cannot be used.
         """
         setup_logs(self._settings.log_level, self._settings.log_format, process="supervisor")
         host = self._settings.host

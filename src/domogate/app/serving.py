@@ -171,7 +171,7 @@ class _Stoppable(Protocol):
 
 
 async def _stop(gateway: _Stoppable, seconds: float) -> bool:
-    """Stop the gateway. If parts still wait for the database after this number of seconds, return False without waiting."""
+    """Stop the gateway, and return True. If parts still wait for the database after this number of seconds, return False."""
     try:
         async with asyncio.timeout(seconds):
             await gateway.stop()

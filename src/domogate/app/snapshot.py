@@ -32,7 +32,7 @@ class Snapshot:
         self._gateway = gateway
         self._counting: asyncio.Task[StoreFigures | None] | None = None
         self.figures: StoreFigures | None = None
-        """None if the database did not answer in time."""
+        """The counts of the store. None if the database did not answer in time, or answered with an error."""
         self.drivers: list[DriverHealth] = []
         self.disk_size = self.disk_free = nan
 

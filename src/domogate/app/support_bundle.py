@@ -57,7 +57,7 @@ async def collect(settings: Settings, findings: list[Finding], log: Path | None)
 
 
 def redact_log(text: str) -> str:
-    """Mask secrets and addresses. A line is cut after `LONGEST_LINE` characters."""
+    """Mask secrets, e-mail addresses and IP addresses. A line is cut after `LONGEST_LINE` characters."""
     return "\n".join(_redact_line(line[:LONGEST_LINE]) for line in text.split("\n"))
 
 

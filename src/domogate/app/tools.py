@@ -95,7 +95,7 @@ async def open_tools(settings: Settings, *, create: bool = True, temporary: bool
 
     The URL in links and tokens is the setting `public_url`. If it is not set, the URL is that of the gateway that started last.
     Without `create`, the data folder is not created. The folder may be missing if the database is on a server. If `temporary`
-    is true, nobody needs the data after this process.
+    is true, nobody needs the data after this process, so a commit does not wait for the disk.
     """
     clock, set_clock = _open_clock(settings)
     store = open_store(settings, clock, gateway=False, create=create, temporary=temporary)
@@ -108,7 +108,10 @@ async def open_tools(settings: Settings, *, create: bool = True, temporary: bool
 
 
 async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> "KeyRotation":
-    """Add a new signing key, as `rotate_keys` in `identity/rotation.py` describes."""
+    """Add a new signing key, which begins to sign after some time. It replaces the present key.
+
+    If `now` is true, the new key signs at once, and all other keys are distrusted.
+    """
     from domogate.identity.rotation import rotate_keys
 
     await tools.open_signer()  # The rotation replaces a key, so there must be one.

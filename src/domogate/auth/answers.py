@@ -55,7 +55,8 @@ def serve(answer: Callable[[Request], Awaitable[Answer]]) -> Callable[[Starlette
 def public_json(body: Any) -> Response:
     """Return a JSON response that is the same for all callers. Clients may cache it for five minutes.
 
-    A client that gets a token with an unknown key id (`kid`) fetches the keys again before this time has passed.
+    This is possible for the list of signing keys too: a client that gets a token with an unknown key id (`kid`) fetches the
+    list again before the five minutes have passed.
     """
     return to_response(json_answer(200, body, _CACHED))
 
@@ -68,7 +69,8 @@ def error_answer(status: int, error: str, description: str, headers: Mapping[str
 def _answer_fault(fault: OAuthFault) -> Answer:
     """Return the answer for a fault.
 
-    A 401 always names a way to authenticate (RFC 9110 §15.5.2), even if the client used form fields.
+    A 401 always names a way to authenticate (RFC 9110 §15.5.2), even if the client sent its secret in form
+    fields.
     """
     refused = fault.error is OAuthError.INVALID_CLIENT
     challenge = {"www-authenticate": f'Basic realm="{_REALM}", charset="UTF-8"'} if refused else None

@@ -46,7 +46,8 @@ _FOR_THE_PAGE = ("redirect_uri", "ui_locales")
 _SINCE = "login_since"
 """The gateway adds this parameter to the request when it sends the person to the login page.
 
-Its value is the time of this redirect, with a MAC.
+Its value is the time of this redirect, with a MAC. When the person comes back, the gateway compares this time with the time of
+the login, and so it knows whether the person has logged in for this request.
 """
 
 
@@ -74,10 +75,10 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
         return await self._answer(request, pairs, None)
 
     async def post(self, request: Request) -> Response:
-        """Handles the posted consent form, and requests that were sent as a form (OpenID Connect Core §3.1.2.1).
+        """Handles the posted consent form, and requests that applications send as a form (OpenID Connect Core §3.1.2.1).
 
-        If the form comes from another site, the browser sends it without our cookie (SameSite=Lax). So the answer is a redirect
-        to a URL that has the same request in its query. The browser follows the redirect with the cookie.
+        The browser sends the form of an application without our cookie (SameSite=Lax). So the answer to such a form is a
+        redirect to a URL that has the same request in its query. The browser follows the redirect with the cookie.
         """
         try:
             pairs = await read_pairs(request_of(request.scope, request.receive), self.max_body)

@@ -49,10 +49,10 @@ class LogoutEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
         return self.pages.render_logout(request, person, client=logout.client, fields=logout.fields)
 
     async def post(self, request: Request) -> Response:
-        """Handles the person's decision, and logout requests that were sent as a form.
+        """Handles the person's decision, and logout requests that applications send as a form.
 
-        The browser sends the form of an application without our cookie. So the answer is a redirect to a URL that has the same
-        request in its query. The browser follows the redirect with the cookie.
+        The browser sends the form of an application without our cookie. So the answer to such a form is a redirect to a URL
+        that has the same request in its query. The browser follows the redirect with the cookie.
         """
         try:
             pairs = await read_pairs(request_of(request.scope, request.receive), self.max_body)

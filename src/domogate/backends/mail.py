@@ -87,7 +87,7 @@ class SmtpMail:
         return True
 
     async def try_connection(self) -> None:
-        """Connect and log in as for a mail, without sending a mail. Raises OSError."""
+        """Connect and log in as for a mail, without sending a mail. Raises OSError if this fails."""
         await asyncio.to_thread(self._deliver, None)
 
     def _deliver(self, message: EmailMessage | None) -> None:

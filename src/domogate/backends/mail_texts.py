@@ -28,7 +28,7 @@ class MailTexts(msgspec.Struct, frozen=True):
     mails: dict[MailKind, MailText]
     lifetime: dict[str, _Count]
     by: str
-    """The words for `{by}` in a mail, with the name of the person who invites."""
+    """The words that replace `{by}` in a mail. They contain the name of the person who invites, for example " by Anna"."""
 
     def print_lifetime(self, seconds: float) -> str:
         """Return the duration as readable text, rounded down."""

@@ -12,7 +12,7 @@ import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 _MAX_ANSWER = 32_768
-"""In bytes. The head of an answer must fit. A longer body is not read to its end, because only the status matters."""
+"""In bytes. The head of an answer must not be longer. A longer body is not read to its end, because only the status matters."""
 _IDLE = 15.0
 """In seconds. A connection without a request is closed after this time."""
 
@@ -40,14 +40,14 @@ class PostConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._parser = HttpResponseParser(self)
         self._waiting: asyncio.Future[Answer] | None = None
-        """The caller that waits for an answer. None while no request is sent."""
+        """The caller that waits for an answer. None if no request waits for an answer."""
         self._received = 0
         self._status: int | None = None
         self._retry_after: str | None = None
         self._has_length = False
         self._keep_alive = False
         self._ends_at = 0.0
-        """The deadline of the present request. While no request is sent, the time at which the connection is closed."""
+        """The deadline of the present request. Without a request, the time at which the connection is closed."""
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -155,7 +155,10 @@ class PostConnection(asyncio.Protocol):
             waiting.set_exception(error)
 
     def _limit_time(self, ends_at: float) -> None:
-        """Set the deadline. A timer that is already set for an earlier time is kept, because a new timer costs CPU time."""
+        """Set the deadline. A timer that is already set for an earlier time is kept, because a new timer costs CPU time.
+
+        When this earlier timer fires, it is set again for the deadline.
+        """
         self._ends_at = ends_at
         if self._timer is None or self._timer.when() > ends_at:
             if self._timer is not None:

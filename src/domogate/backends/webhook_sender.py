@@ -19,7 +19,7 @@ from domogate.backends.post_connection import Answer, InvalidAnswer, NoAnswer, P
 from domogate.ports import Delivered, Undelivered
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
-"""Finds all IP addresses of a host name. Raises OSError."""
+"""Finds all IP addresses of a host name. Raises OSError if the look-up fails."""
 Origin = tuple[str, int, bool]
 """The host, the port, and whether TLS is used. Requests with the same origin can use the same connection."""
 
@@ -207,7 +207,7 @@ def _address_info(address: Address, port: int) -> AddrInfoType:
 
 
 def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:
-    """Raises Undelivered if webhooks may not call the IP address.
+    """Raises Undelivered if webhooks may not call the IP address. `secure` says whether the URL uses TLS.
 
     The message does not contain the IP address, because the address would help a client to scan the internal network.
     """
@@ -230,7 +230,7 @@ def _print_request(head: str, body: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def _parse_retry_after(value: str) -> float | None:
-    """Return the seconds to wait. The header has a number of seconds, or a date (RFC 9110 §10.2.3)."""
+    """Return the seconds to wait, or None if the value is neither a number of seconds nor a date (RFC 9110 §10.2.3)."""
     value = value.strip()
     if value.isascii() and value.isdecimal():
         return float(value[:9])

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
-"""The seconds for which a command waits for running gateways: before it prints a message, and in total.
+"""A command waits until running gateways have applied its change. After `SILENT_FOR` seconds, it prints that it waits. After
+`APPLIED_WITHIN` seconds, it fails.
 
-The total is longer than the time for which a killed gateway counts as running, so a killed gateway does not make the command
-fail.
+`APPLIED_WITHIN` is longer than the time for which a killed gateway counts as running, so a killed gateway does not make the
+command fail.
 """
 
 TRACEBACK = "DOMOGATE_TRACEBACK"
@@ -166,8 +167,8 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
 def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False, loop_factory: LoopFactory | None = None) -> None:
     """Run `body` on a new event loop until it ends. Without `loop_factory`, uvloop is used if it is installed.
 
-    The program starts with a disabled garbage collector. If `serving` is true, `body` must enable it. Otherwise this function
-    enables it before it runs `body`.
+    The program starts with a disabled garbage collector, because imports are faster without it. If `serving` is true, `body`
+    must enable it. Otherwise this function enables it before it runs `body`.
     """
 
     async def whole() -> None:
@@ -253,7 +254,8 @@ def fail(message: str, code: int) -> NoReturn:
 async def opened(settings: Settings) -> AsyncIterator["Tools"]:
     """Yield the tools of a command on an existing store. If there is no store, nothing is created: raises Mistake.
 
-    Root is refused if the data folder belongs to another user. A command that only reads uses `reading` instead.
+    Root is refused if the data folder belongs to another user, who could not read new files of root. A command that only reads
+    uses `reading` instead.
     """
     refuse_root(settings)
     async with reading(settings) as tools:
@@ -283,7 +285,7 @@ async def reading(settings: Settings) -> AsyncIterator["Tools"]:
 async def changing(settings: Settings, *, create: bool = False) -> AsyncIterator["Tools"]:
     """Yield the tools of a command that changes data. Only with `create`, a missing store is created.
 
-    The command ends when every running gateway of the store has applied the change.
+    The command ends when every running gateway of the store has applied the change (`until_applied`).
     """
     from domogate.app import open_tools  # imports the database
 
@@ -295,7 +297,10 @@ async def changing(settings: Settings, *, create: bool = False) -> AsyncIterator
 
 
 async def until_applied(store: Store) -> None:
-    """Wait until every running gateway of this store has applied the last change."""
+    """Wait until every running gateway of this store has applied the last change.
+
+    Raises Mistake after `APPLIED_WITHIN` seconds.
+    """
     if await store.wait_applied(SILENT_FOR):
         return
     note("The change is stored; waiting for a running gateway to apply it …")

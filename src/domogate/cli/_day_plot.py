@@ -93,7 +93,9 @@ def _legend(entries: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def draw_day(moments: Sequence[DaySample], title: str) -> str:
-    """Draw three panels over the hours of a day, from top to bottom: room temperature and set point, the load, the weather."""
+    """Draw three panels over the hours of a day. They show, from top to bottom: the room temperature and the set point, when
+    the thermostat switches its load (heating or cooling) on, and the outdoor temperature.
+    """
     inside = _Panel(96, 326, [value for one in moments for value in (one.room, one.set_point)], 1, "°C")
     outside = _Panel(436, 516, [one.outdoors for one in moments], 4, "°C")
     parts = [
@@ -128,7 +130,7 @@ def _loads(moments: Sequence[DaySample]) -> Iterator[str]:
 
 
 def print_day(moments: Sequence[DaySample]) -> str:
-    """Return the day as CSV: the local time of the thermostat, and the values."""
+    """Return the day as CSV. Each line has the local time of the thermostat, and the values of the plot at this time."""
     lines = ["time,room,set_point,load,outdoors"]
     for one in moments:
         hours, minutes = divmod(one.second // 60, 60)

@@ -19,7 +19,7 @@ _REPEAT = "by id, name, or the end of a name if it is unique (203 for Room 203);
 _DAYS = "a day begins at 00:00 in the time zone of this machine."
 
 _LISTED = 10
-"""If the plant has at most this number of places of a kind, a message lists them all."""
+"""If the plant has at most this number of floors (or rooms, or modules), the message about an unknown one lists them all."""
 
 
 class GuestFlags(FlagGroup, frozen=True):

@@ -36,13 +36,16 @@ def refuse_root(settings: Settings) -> None:
 
 
 def _find_program() -> str:
-    """Return the command that starts this program with sudo, which has its own PATH."""
+    """Return the name of this program, or its path if sudo, which has its own PATH, would not find the name."""
     beside = Path(sys.executable).with_name("domogate")
     return "domogate" if shutil.which("domogate", path=_PATH_OF_SUDO) or not beside.exists() else str(beside)
 
 
 def _as_user(owner: str) -> str:
-    """Return the present command line with sudo, to run it as this user. sudo keeps only named variables."""
+    """Return the present command line with sudo, to run it as this user.
+
+    sudo removes environment variables that its flag --preserve-env does not name. So the flag names the variables of Domogate.
+    """
     variables = sorted(name for name in os.environ if name.startswith("DOMOGATE_"))
     keep = [f"--preserve-env={','.join(variables)}"] if variables else []
     return shlex.join(["sudo", "-u", owner, *keep, _find_program(), *sys.argv[1:]])

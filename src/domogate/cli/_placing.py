@@ -26,7 +26,7 @@ class Placed(msgspec.Struct, frozen=True):
 def place_modules(
     text: str, pattern: re.Pattern[str], found: Sequence[FoundModule], describe: Callable[[FoundModule, int], str]
 ) -> Placed:
-    """Add each module to the room whose name is a part of the module's name.
+    """Add each module to the room whose name is a part of the module's name. `pattern` finds this part: its group `room`.
 
     The new name of the module is the rest of its name, without the name of the room.
 

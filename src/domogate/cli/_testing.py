@@ -30,7 +30,7 @@ TestEstate = Annotated[
 ]
 
 _FIXED = ("data", "database", "cluster", "nats")
-"""Settings that a gateway for tests cannot have: a reset replaces its data."""
+"""Settings that a gateway for tests cannot have: its data are in a temporary folder, and each reset replaces them."""
 
 
 def choose_loop(arguments: Mapping[str, Any]) -> LoopFactory | None:
@@ -43,7 +43,7 @@ def choose_loop(arguments: Mapping[str, Any]) -> LoopFactory | None:
 
 
 def check_testing(settings: Settings, given: frozenset[str]) -> None:
-    """Raises WrongUsage if the settings name data that a reset would replace."""
+    """Raises WrongUsage if a setting in `_FIXED` is given. `given` has the settings that a flag or variable sets."""
     if wrong := [name for name in _FIXED if name in given or getattr(settings, name) != getattr(Settings(), name)]:
         raise WrongUsage(
             f"--testing keeps its data in a temporary folder and replaces them at each reset: leave out {', '.join(wrong)}."

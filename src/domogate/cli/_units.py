@@ -1,4 +1,8 @@
-"""Fills in the files for systemd. The build of the documentation imports this module without the packages of the gateway."""
+"""Fills in the templates of the files for systemd.
+
+The build of the documentation imports this module without the packages that the gateway needs, so this module must not import
+them.
+"""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -23,7 +27,10 @@ LISTEN = ("127.0.0.1:8080",)
 
 
 def fill_units(program: Path = PROGRAM, listen: Sequence[str] = LISTEN, credentials: Sequence[str] = ()) -> dict[str, str]:
-    """Return the text of each file by its place below /."""
+    """Return the text of each file by its place below /.
+
+    `listen` and `credentials` are the values of `ListenStream=` and `LoadCredential=`.
+    """
     values = {
         "@PROGRAM@": f"{program} serve {SETTINGS}",
         "@LISTEN@\n": "".join(f"ListenStream={one}\n" for one in listen),

@@ -1,4 +1,4 @@
-"""Reads times and durations from the command line."""
+"""Reads times and durations from the command line. All functions raise Mistake for a text that they cannot read."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def parse_time(text: str) -> float:
 
 
 def parse_resolution(text: str) -> float:
-    """Return the seconds of a text such as '1h'. The shortest resolution is a minute."""
+    """Return the seconds of a text such as '1h'. It must be from 1m to 366d."""
     return _or_mistake(times.parse_resolution, text)
 
 

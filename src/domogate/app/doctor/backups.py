@@ -82,7 +82,7 @@ def _find_existing(path: Path) -> Path:
 
 
 def _write_trial(folder: Path) -> None:
-    """Write a temporary file to the folder, and remove it. Raises OSError."""
+    """Write a temporary file to the folder, and remove it. Raises OSError if this fails."""
     with tempfile.TemporaryFile(dir=folder, prefix=".domogate-doctor-", buffering=0) as file:
         file.write(bytes(_TRIAL))
         os.fsync(file.fileno())

@@ -1,4 +1,8 @@
-"""Checks of the database: its file or server, its revision, the secret key, and the time that a gateway last saw."""
+"""Checks of the database: its file or server, its revision, the secret key, and the clocks.
+
+The clock of a PostgreSQL server is compared with the clock of this machine. The clock that gateways use is compared with the
+time that a gateway last stored.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,7 +22,7 @@ from domogate.stores.examination import Examination, examine_database
 from domogate.stores.inspection import inspect_file
 
 SECONDS = 10.0
-"""The longest time for the check of the content of a file, and for the answers of a server."""
+"""The longest time for the check of the content of a SQLite file, and for the answers of a PostgreSQL server."""
 SLOW = 0.02
 """In seconds. A database with longer answers is slow. The limit is low, because a command waits for several answers."""
 CLOCK_APART = 2.0
@@ -73,7 +77,10 @@ class DatabaseChecks:
         return warning("database", f"there is no database {where} yet.", "`domogate serve` creates it.")
 
     def _is_missing(self) -> bool:
-        """Return True if the SQLite file does not exist. Raises DatabaseUnusable if the file is damaged or lost."""
+        """Return True if the SQLite file does not exist yet. Return False if it exists, or if the database is on a server.
+
+        Raises DatabaseUnusable if the file is damaged, or if it existed before and is lost.
+        """
         file = find_database_file(self._settings)
         if file is None:
             return False

@@ -8,9 +8,10 @@ Outcome = Literal["ok", "note", "warning", "problem"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """The result of one check. A problem means that a gateway does not start, or does not do its work.
+    """The result of one check.
 
-    A note means that a check was not possible, so nothing is known.
+    The outcome "problem" means that a gateway does not start, or does not do its work. "warning" means that a gateway can work,
+    but that the operator should do something. "note" means that a check was not possible, so nothing is known.
     """
 
     check: str

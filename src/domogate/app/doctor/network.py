@@ -100,7 +100,7 @@ def report_other_gateway(settings: Settings, check: GatewayCheck) -> Finding:
 
 
 def _read_warnings(body: str) -> list[str]:
-    """Return the codes in an answer of /readyz."""
+    """Return the codes of the warnings in an answer of /readyz."""
     try:
         return msgspec.json.decode(body, type=_Readiness).warnings
     except msgspec.MsgspecError:

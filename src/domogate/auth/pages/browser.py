@@ -1,7 +1,7 @@
 """Cookies, form tokens and posted forms of the pages.
 
-The path of all cookies is /auth, so that browsers do not send them to the families. The prefix `__Host-` needs the path / and
-is therefore not used.
+The path of all cookies is /auth, so that browsers do not send them to the families. The prefix `__Host-` of cookie names
+needs the path / and is therefore not used.
 """
 
 import hmac

@@ -55,7 +55,7 @@ class Place(msgspec.Struct, frozen=True):
 def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]:
     """Return the floors with their rooms, then the rooms without a floor, then the devices without a room.
 
-    At the end are the other places of the present limits, for example places that were deleted.
+    At the end are the places of the present limits that are not in this list, for example places that were deleted.
     """
     found = []
     for floor in topology.floors:

@@ -256,7 +256,7 @@ class LoginPages(PageGroup):
 
 
 def _passkey_problem(outcome: LoginFailed | LoginExpired | LoginThrottled) -> dict[str, Any]:
-    """Return the arguments with which the page shows the problem."""
+    """Return the arguments with which a login page tells the person why the login with a passkey failed."""
     if isinstance(outcome, LoginThrottled):
         return {"status": 429, "wait": outcome.seconds}
     if isinstance(outcome, LoginExpired):

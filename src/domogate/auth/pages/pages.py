@@ -133,7 +133,8 @@ class Pages:
     def render_error(self, request: Request, *, status: int, problem: str, advice: str) -> Response:
         """Render an error for the developer of the application.
 
-        The person can show it to the developer. The page has no link.
+        The person can show it to the developer. The page has no link to the application, because the redirect URI of the
+        request may be wrong.
         """
         return self._context.render(request, "error.html", status=status, problem=problem, advice=advice)
 

@@ -66,7 +66,7 @@ class SetPasswordPages(PageGroup):
 class PasswordLinkPages(SetPasswordPages):
     """The page at /auth/password/TOKEN and /auth/password?token=TOKEN.
 
-    The second form keeps the token out of logs that contain paths.
+    With the second address, the token is not in logs that contain paths.
     """
 
     def routes(self) -> list[Route]:
