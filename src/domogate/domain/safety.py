@@ -113,7 +113,7 @@ class SparePart(msgspec.Struct, frozen=True, gc=False):
 
 
 class SpareParts(msgspec.Struct, frozen=True, gc=False):
-    """The spare parts of a unit reference. The list is empty if the reference is known and has no parts."""
+    """The spare parts for all units with the unit reference `unit`. `parts` is empty if no part is listed for the reference."""
 
     unit: str
     parts: tuple[SparePart, ...] = ()

@@ -14,7 +14,7 @@ def shard_of(plant_id: Id) -> int:
 
 
 def share_of(member_id: str, member_ids: Collection[str]) -> frozenset[int]:
-    """Return the shards that this member should hold, if these are the members of the cluster."""
+    """Return the shards that the member `member_id` should hold in a cluster with the members `member_ids`."""
     return frozenset(shard for shard in range(SHARDS) if choose_member(shard, member_ids) == member_id)
 
 

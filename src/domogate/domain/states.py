@@ -29,7 +29,7 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
     """A summary of the readings in one interval. `at` is the time at which the interval starts.
 
-    `last` is the last reading of the interval. Use `last` for a counter such as energy.
+    `last` is the last reading of the interval. For a counter such as energy use `last`: the mean of a counter says nothing.
     """
 
     measure: str
@@ -60,7 +60,7 @@ class Color(msgspec.Struct, frozen=True, gc=False):
 
 
 class LightTarget(msgspec.Struct, frozen=True, gc=False):
-    """A level and colour that were ordered.
+    """A level and colour that were ordered, but that the light does not have yet.
 
     The light reaches them at the time `ends_at`. If `ends_at` is None, the light is off, and gets them when it is switched on.
     """
@@ -80,7 +80,10 @@ class LightState(_State, tag="light", frozen=True, gc=False):
     level: int | None = None
     color: Color | None = None
     target: LightTarget | None = None
-    """The target of an order. It is stored, so that a restart does not lose the order. No API shows it."""
+    """The ordered level and colour that the light has not reached yet. None if there are none.
+
+    The target is stored, so that a restart of the gateway does not lose it. No API shows it.
+    """
 
     @property
     def is_moving(self) -> bool:
@@ -92,9 +95,9 @@ class AutomationState(_State, tag="automation", frozen=True, gc=False):
 
     position: int
     target: int | None = None
-    """The target of an order, while the shutter moves.
+    """The position to which the shutter moves now. None if the shutter does not move.
 
-    It is stored, so that a restart does not lose the order. No API shows it.
+    The target is stored, so that a restart of the gateway does not lose it. No API shows it.
     """
 
     @property
@@ -184,9 +187,10 @@ class MultisocketState(_State, tag="multisocket", frozen=True, gc=False):
 
 
 class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
-    """The state of an emergency controller or unit: its failures, including BLOCK.OK and REMOTE.STATUS.OK.
+    """The state of an emergency controller or unit.
 
-    Only controllers have `alert` and `alert_changed_at`. The gateway computes these values from the controller's units.
+    `failures` may also contain the types BLOCK.OK and REMOTE.STATUS.OK, which say that nothing failed. Only controllers
+    have `alert` and `alert_changed_at`. The gateway computes these two values from the states of the controller's units.
     """
 
     failures: tuple[Failure, ...] = ()
@@ -200,7 +204,7 @@ class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
     """The test that is running now."""
     function_test: EmergencyTest | None = None
     duration_test: EmergencyTest | None = None
-    """The fields `function_test` and `duration_test` have the last finished test of each kind."""
+    """The fields `function_test` and `duration_test` have the last finished test of each kind, or None if there was none."""
 
 
 State = (
@@ -232,7 +236,8 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     """A driver's report about one module: the state of the module (None if the state is unchanged or unknown), and whether the
     module can be reached.
 
-    The readings (`readings`) are stored in the history. Their keys are the measures: power, energy, temperature, humidity.
+    Each entry of `readings` is the name of a measure (power, energy, temperature or humidity) and a reading. These readings
+    are stored in the history.
     """
 
     plant_id: str

@@ -17,14 +17,17 @@ class Terms(msgspec.Struct, frozen=True):
 def terms_from_text(text: str) -> Terms:
     """Return the terms with this text. The version of the terms is a hash of the text.
 
-    The kind of line ends, and white space before and after the text, do not change the version.
+    The kind of line ends (LF or CR LF), and white space before and after the text, do not change the version.
     """
     text = "\n".join(text.split("\r\n")).strip()
     return Terms(_hash(text), text=text)
 
 
 def terms_at(url: str) -> Terms:
-    """Return the terms at this URL. The gateway does not fetch the text, so a new text needs a new URL."""
+    """Return the terms at this URL. The version of the terms is a hash of the URL, because the gateway does not fetch the text.
+
+    So people are asked to accept a new text only if the text has a new URL.
+    """
     return Terms(_hash(url), url=url)
 
 

@@ -20,7 +20,7 @@ class WebhookFormat(StrEnum):
 class EndReason(StrEnum):
     """The reason why a webhook ended, as it is stored and shown in English.
 
-    The name of a member in lower case is its code in the APIs.
+    The APIs also have a code for each reason: its name in lower case, for example `user_gone`.
     """
 
     USER_GONE = "The user does not exist any more."
@@ -49,7 +49,10 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     plant_id: Id
     url: str
     secret: str
-    """The key that signs deliveries (HMAC-SHA256): `whsec_` and Base64. It is shown only when it is made."""
+    """The key that signs deliveries (HMAC-SHA256): `whsec_`, followed by the key in Base64.
+
+    The APIs show the secret only once, when it is made.
+    """
     kinds: tuple[NoticeKind, ...] = ()
     """The kinds of notices to send. Empty means all kinds."""
     scopes: tuple[str, ...]
@@ -59,13 +62,15 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     """All changes up to this cursor are handled: delivered, pending, or not for this webhook."""
     failing_since: float | None = None
-    """Nothing could be delivered since this time: the receiver did not answer or was busy, or the user has to renew the
-    password or accept the terms. None if the receiver answered the last attempt.
+    """The receiver has been unavailable since this time: it does not answer, or it answers 429, 502, 503 or 504.
+
+    None if the receiver is available. Also None if deliveries wait only because the user must renew the password or accept the
+    terms.
     """
     failures: int = 0
-    """The number of failed attempts in a row."""
+    """The number of failed attempts in a row, while the receiver is unavailable."""
     next_at: float = 0.0
-    """The time of the next attempt."""
+    """The time of the next attempt. 0 if nothing waits for an attempt."""
     problem: str = ""
     """The problem of the last attempt, for the operator of the receiver."""
     ended_at: float | None = None
@@ -89,7 +94,10 @@ class PendingDelivery(msgspec.Struct, frozen=True):
     change: Change
     module_id: Id | None
     attempts: int
-    """The number of failed attempts. Attempts after a short pause are not counted (Decision 0073)."""
+    """The number of failed attempts. Quick retries are not counted.
+
+    A quick retry is an attempt a few seconds after a failure, while the receiver still accepts other events (Decision 0073).
+    """
     next_at: float
     problem: str
     dead_at: float | None = None

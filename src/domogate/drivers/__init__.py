@@ -19,7 +19,8 @@ assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULAT
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
     """Return for each driver the function that checks the options of a module.
 
-    The function accepts only the names of brokers and OpenWebNet gateways that are in `settings`.
+    The function accepts only the names of brokers and OpenWebNet gateways that are in `settings`. It accepts every name if
+    `settings` lists none for the driver.
     """
 
     def check_with(driver: DriverDeclaration[Any]) -> OptionCheck:
@@ -36,7 +37,8 @@ SETTINGS: dict[str, DeclaredSetting] = {
 def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[str, Driver]:
     """Build one object of each driver. A driver for which `settings` has no entry gets its default settings.
 
-    A driver whose settings list no connection is built when a plant first needs it.
+    A driver that needs connections (brokers or OpenWebNet gateways) may have none in its settings. Then the object is a
+    `LateDriver`, which builds the driver when a plant is first attached to it.
     """
 
     def build(driver: DriverDeclaration[Any]) -> Driver:
@@ -51,7 +53,8 @@ def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[
 def separate_settings(settings: Mapping[str, DriverSettings]) -> dict[str, DriverSettings]:
     """Return the settings of the drivers for one gateway of a cluster.
 
-    Some values must differ between the gateways: `DriverDeclaration.separate` changes them.
+    Some values must differ between the gateways, for example the client id at a broker: `DriverDeclaration.separate` changes
+    them.
     """
     return {name: DRIVERS[name].separate(one) for name, one in settings.items()}
 

@@ -22,7 +22,11 @@ class Backoff:
             self._failures = 0
 
     def next_pause(self, first: float, longest: float, jitter: tuple[float, float] = (0.5, 1.0)) -> float:
-        """Return the seconds to wait now. The pause is multiplied by a random factor in the range `jitter`."""
+        """Count one more failure, and return the seconds to wait before the next attempt.
+
+        `first` is the pause after the first failure, `longest` the longest pause. The pause is multiplied by a random factor
+        in the range `jitter`.
+        """
         pause = min(longest, first * 2.0 ** min(self._failures, 10))
         self._failures += 1
         return pause * _random.uniform(*jitter)

@@ -19,7 +19,11 @@ def check_bounds(what: str, value: float | None, low: float, high: float) -> Non
 
 
 def check_light(command: SetLight, *, has_levels: bool, has_colors: bool) -> None:
-    """Raises CommandNotSupported if the light can never execute the command."""
+    """Raises CommandNotSupported if the light can never execute the command.
+
+    This is so if a value is outside its limits, if the command is empty or contradicts itself, or if it sets a level or a
+    colour and the light has no levels or colours.
+    """
     check_bounds("level", command.level, 0, 100)
     if command.color is not None:
         check_bounds("hue", command.color.hue, 0, 360)
@@ -37,7 +41,7 @@ def light_after(command: SetLight, before: LightState) -> LightState:
     """Return the state of the light after the command. Values that are not in the command do not change (Decision 0067).
 
     A command with level 0 and without `on` switches the light off, but the stored level does not change. The level and the
-    field `value` of the colour have the same meaning: the brightness.
+    field `value` of the colour are both the brightness, so a command that sets one of them changes both.
     """
     brightness = command.brightness
     on = command.on if command.on is not None else before.on and brightness != 0

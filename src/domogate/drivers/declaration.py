@@ -13,7 +13,7 @@ from domogate.ports import Clock, Driver
 OptionProblem = tuple[tuple[str | int, ...], str]
 """The path inside a module's options, and the problem at this path."""
 OptionSchema = dict[str, Any]
-"""A JSON Schema of a module's options, for forms. The check of the options is stricter."""
+"""A JSON Schema of a module's options, for forms. The `OptionCheck` of the driver is stricter than this schema."""
 OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
 
 
@@ -42,7 +42,7 @@ class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     def find_contradictions(self) -> Iterator[tuple[str, str]]:
-        """Yield a field and a problem for each value that does not fit another value."""
+        """Yield the name of a field and a description of the problem, for each value that does not fit another value."""
         yield from ()
 
 
@@ -64,10 +64,11 @@ class Setting(msgspec.Struct, frozen=True):
     only_served: bool = False
     """If true, only a running gateway uses the value.
 
-    Other commands do not check the value, because the file that it names may be missing where they run.
+    Other `domogate` commands do not check the value. For example, the value is the path of a file, and this file may be missing
+    where such a command runs.
     """
     panel: str = "Devices"
-    """The heading in --help and in docs/settings.md."""
+    """The heading under which --help and docs/settings.md list the setting."""
 
 
 class DeclaredSetting(NamedTuple):
@@ -92,7 +93,7 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
     option: str
     names: Callable[[S], Sequence[str]]
     build: Callable[[str, str | None, str | None], S] | None = None
-    """Builds settings with one connection, from its URL, user name and password. Raises ValueError.
+    """Builds settings with one connection, from its URL, user name and password. Raises ValueError if one of them is wrong.
 
     None if operators cannot set a connection in the console.
     """
@@ -123,13 +124,13 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     discover: Callable[[S, str | None, float, str | None], Awaitable[Discovery]] | None = None
     """Searches for devices. The arguments are the settings, the name of a connection, the seconds to listen, and a base topic.
 
-    Raises DiscoveryFailed. The field is None if the driver cannot search for devices.
+    Raises DiscoveryFailed if the search fails. The field is None if the driver cannot search for devices.
     """
     separate: Callable[[S], S] = lambda settings: settings
     """Returns the settings for one gateway of a cluster.
 
-    All gateways of a cluster have the same settings. If a server allows a name only once, this function gives each gateway
-    another name.
+    All gateways of a cluster have the same settings. But some values may be used by only one gateway: for example, a broker
+    accepts only one connection with the same client id. This function gives each gateway its own value.
     """
     simulated: bool = False
     """If true, the devices do not exist: states and readings of the driver's modules are marked as simulated everywhere."""
@@ -137,7 +138,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     def check_options(self, settings: S) -> OptionCheck:
         """Return the function that checks a module's options.
 
-        A broker or OpenWebNet gateway that the options name must be in the settings.
+        A broker or OpenWebNet gateway that the options name must be in the settings, if the settings list any.
         """
 
         def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:

@@ -44,7 +44,7 @@ class Reportable(Protocol):
 
     def report(self, now: float) -> Report: ...
     def take_back(self, report: Report, /) -> None:
-        """Remember that the report was refused: its content must be reported again."""
+        """Remember that the recorder refused the report: its content must be reported again."""
         ...
 
 

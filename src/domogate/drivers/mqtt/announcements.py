@@ -15,9 +15,9 @@ from domogate.drivers.mqtt.payloads import Unreadable
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """An announced device. If it cannot become a module, `why` is the reason; otherwise `why` is empty.
+    """An announced device, or a part of it, that may become a module.
 
-    The id of the module is made from `key`.
+    If it cannot become a module, `why` is the reason; otherwise `why` is empty. The id of the module is made from `key`.
     """
 
     key: str
@@ -27,7 +27,7 @@ class Candidate(msgspec.Struct, frozen=True):
     about: str = ""
     why: str = ""
     hardware: dict[str, Any] = {}
-    """The hardware, as keys of the estate file. Empty if it is the default hardware of the kind."""
+    """The hardware of the module, with the keys of the estate file. Empty if it is the default hardware of the kind."""
 
 
 # The default light has levels and colours. These lamps have only the first metrics and capabilities of the default light.
@@ -44,7 +44,7 @@ _RELAY_LAMP = {
 
 
 def lamp_hardware(*, has_levels: bool, has_colors: bool) -> dict[str, Any]:
-    """Return the hardware of a lamp. It is empty for a lamp with colours, because this is the default."""
+    """Return the hardware of a lamp. It is empty for a lamp with colours, because the default light has colours."""
     if has_colors:
         return {}
     return _DIMMER if has_levels else _RELAY_LAMP
@@ -54,7 +54,10 @@ def lamp_hardware(*, has_levels: bool, has_colors: bool) -> dict[str, Any]:
 
 
 def from_zigbee2mqtt(base: str, devices: Any) -> Iterator[Candidate]:
-    """Yield the devices in a list of Zigbee2MQTT. Raises Unreadable if `devices` is not a list."""
+    """Yield the devices in the list that Zigbee2MQTT publishes, or their parts. `base` is the base topic of Zigbee2MQTT.
+
+    Raises Unreadable if `devices` is not a list.
+    """
     if not isinstance(devices, list):
         raise Unreadable("a list of devices is expected")
     for device in devices:
@@ -170,7 +173,10 @@ _LIGHTS_WITHOUT_COLORS = (1, 2)
 
 
 def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
-    """Yield the parts of a Tasmota device that may become modules. Raises Unreadable if `config` does not describe a device."""
+    """Yield the parts of a Tasmota device that may become modules. `config` and `sensors` are its two discovery messages.
+
+    Raises Unreadable if `config` does not describe a device.
+    """
     if not isinstance(config, dict) or not isinstance(config.get("t"), str) or not isinstance(config.get("mac"), str):
         raise Unreadable("a device with t and mac is expected")
     name = str(config.get("dn") or config["t"])
@@ -211,7 +217,7 @@ def _measures(sensors: Any) -> bool:
 
 
 def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that differ from Tasmota's defaults."""
+    """Return the dialect, the topic, and those options that differ from Tasmota's defaults."""
     options: dict[str, Any] = {"dialect": "tasmota", "topic": config["t"]}
     usual = {"ft": ("fullTopic", "%prefix%/%topic%/"), "tp": ("prefixes", ["cmnd", "stat", "tele"])}
     usual |= {"onln": ("online", "Online"), "ofln": ("offline", "Offline")}

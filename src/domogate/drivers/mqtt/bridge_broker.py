@@ -25,7 +25,8 @@ _ACKNOWLEDGED_WITHIN = 10.0
 class MqttBridgeBroker:
     """Implements BridgeBroker for the broker `broker`.
 
-    `brokers` are all brokers of the settings: `carries` needs them to find out whether a module uses the same broker.
+    `brokers` are all brokers of the settings. A module names one of them, and `carries` compares its host and port with those
+    of `broker`.
     """
 
     def __init__(self, broker: MqttBroker, brokers: Sequence[MqttBroker]) -> None:

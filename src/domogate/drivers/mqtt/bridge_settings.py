@@ -12,22 +12,22 @@ _LONGEST_TOPIC = 100
 
 
 class MqttBridge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bridge. The constructor refuses contradictory values."""
+    """A bridge. The constructor raises ValueError if a value is wrong or contradicts another value."""
 
     plant: str
     """The id of the plant whose modules are published."""
     user: str
-    """The e-mail address of the user whose rights count."""
+    """The e-mail address of a user. The bridge publishes and commands only what this user may see and command."""
     broker: str = "main"
     """The name of a broker in the setting `mqtt_brokers`."""
     base: str = "domogate"
-    """The first part of all topics, except the topics of announcements."""
+    """The first part of all topics, except the topics of announcements for Home Assistant."""
     commands: bool = False
-    """Whether messages can command modules."""
+    """Whether messages of other programs can command modules."""
     doors: bool = False
-    """Whether messages can also open locks and use cameras."""
+    """Whether these messages can also open locks and use cameras."""
     home_assistant: str = "homeassistant"
-    """The first part of the topics of announcements. An empty text means no announcements."""
+    """The first part of the topics of announcements for Home Assistant. An empty text means no announcements."""
     active: bool = True
     """If false, the bridge removes its retained messages from the broker, and publishes nothing."""
 

@@ -16,7 +16,10 @@ _USER = re.compile("//.*@")
 
 
 class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A broker, and how the gateway logs in to it. The constructor refuses contradictory values."""
+    """A broker, and how the gateway logs in to it.
+
+    The constructor raises ValueError if a value is wrong or contradicts another value.
+    """
 
     url: str
     """mqtt://host:1883, or mqtts://host:8883 for TLS."""
@@ -62,7 +65,10 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return f"MqttBroker({self.name!r}, {self.url!r})"  # without the password
 
     def with_unique_id(self) -> "MqttBroker":
-        """Return a copy with a random ending of the client id, because gateways of a cluster have the same settings."""
+        """Return a copy with a random ending of the client id. Without a client id, return the broker itself.
+
+        The gateways of a cluster have the same settings, but two clients of a broker must not have the same id.
+        """
         if self.client_id is None:
             return self
         return msgspec.structs.replace(self, client_id=f"{self.client_id[: _LONGEST_ID - 9]}-{uuid4().hex[:8]}")
@@ -81,7 +87,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return parts.port or _PORTS[parts.scheme]
 
     def read_password(self) -> str | None:
-        """Return the password, or None if the broker needs no password.
+        """Return the password, or None if neither `password` nor `password_file` is set.
 
         Raises OSError or UnicodeError if the password file cannot be read.
         """

@@ -31,7 +31,7 @@ Lost = Callable[[AbsenceReason, str], None]
 class BrokerConnection:
     """Keeps the connection to a broker open. `serve` is called with each connection and returns when the connection is lost.
 
-    `lost` is called with the reason of each loss.
+    `lost` is called with the reason of each loss and of each failed attempt to connect.
     """
 
     def __init__(
@@ -45,7 +45,11 @@ class BrokerConnection:
         will: tuple[str, bytes] | None = None,
         largest_packet: int = LARGEST_PACKET,
     ) -> None:
-        """`deliver_retained` and `will` are the same as for `Connection`."""
+        """`deliver` is called with the topic and the payload of each message.
+
+        `deliver_retained` gets the messages that are marked as retained; if it is None, `deliver` gets them too. `will` is the
+        topic and the payload of the last will.
+        """
         self.broker = broker
         self._deliver = deliver
         self._deliver_retained = deliver_retained

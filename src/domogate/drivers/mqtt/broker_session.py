@@ -55,7 +55,7 @@ class BrokerSession:
         """The time when the connection was made or lost."""
         self._modules_changed = asyncio.Event()
         self.reachability = Broadcast()
-        """Notified when the connection is made or lost."""
+        """Notified when topics have been subscribed, and when the connection is lost."""
         self._to_poll: deque[DrivenModule] = deque()
         self._poll_wanted = asyncio.Event()
         self.warnings = WarningCounter(broker.name)
@@ -244,7 +244,7 @@ class BrokerSession:
             self.check_modules()
 
     def check_modules(self) -> None:
-        """Find silent modules, and log messages that could not be read."""
+        """Mark the modules that have been silent for too long as absent, and log messages that could not be read."""
         for module in self._modules.values():
             if not self._queue.holds_any(
                 map(str.encode, module.codec.topics)

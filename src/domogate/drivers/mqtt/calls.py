@@ -1,4 +1,4 @@
-"""Orders, reads and pictures of a module. Each request is sent once, before its deadline, and waits for the module's answer."""
+"""Orders, reads and pictures of a module. A request is sent once, before its deadline. Then the caller waits for an answer."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ from domogate.drivers.mqtt.properties import Properties, Publication, Unsupporte
 from domogate.ports import Picture
 
 FRESH_FOR = 60.0
-"""In seconds. If the last message of a module is not older than this, a read does not ask the module again."""
+"""In seconds. If the last message of a module is not older than this, a read returns the known state and asks nothing."""
 
 
 async def execute(session: BrokerSession, module: DrivenModule, order: Order) -> Report:
@@ -89,7 +89,10 @@ def _check_reachable(module: DrivenModule) -> None:
 
 
 async def _wait_until_known(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
-    """Wait until it is known whether the broker can be reached. Only a call just after the start waits."""
+    """Wait until it is known whether the broker can be reached. Only a call just after the module was attached has to wait.
+
+    Raises DeviceTimeout after the deadline, and DeviceOffline if the module is no longer driven.
+    """
     while module.subscribed_since is None and module.absence is None and not module.removed:
         await _in_time(session, session.reachability.wait(), deadline, "the broker was not reached in time")
     if module.removed:
@@ -161,7 +164,7 @@ async def _in_time(session: BrokerSession, waiting: Awaitable[object], deadline:
 
 
 def _handle_ack(ack: "asyncio.Future[bytes]", topic: str, call: PendingCall) -> None:
-    """Handle the broker's acknowledgement of a message.
+    """Handle the broker's acknowledgement of a message. End the call if the broker refused the message or nobody gets it.
 
     A lost connection does not end the call, because the device may have received the message.
     """

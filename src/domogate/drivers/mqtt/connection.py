@@ -70,7 +70,10 @@ class Connection(asyncio.Protocol):
     async def log_in(
         self, client_id: str, username: str | None, password: str | None, will: tuple[str, bytes] | None = None
     ) -> None:
-        """Log in, and wait until the broker has accepted the login. Raises BrokerRefused, ConnectionLost."""
+        """Log in, and wait until the broker has accepted the login. `will` is the topic and the payload of the last will.
+
+        Raises BrokerRefused, ConnectionLost.
+        """
         connect = packets.to_connect(
             client_id,
             version=self._version,
@@ -142,7 +145,10 @@ class Connection(asyncio.Protocol):
         await self._writable.wait()
 
     def publish(self, topic: str, payload: bytes, expiry: int | None = None, *, retain: bool = False) -> asyncio.Future[bytes]:
-        """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost."""
+        """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost.
+
+        With MQTT 5, the broker drops a message that it could not pass on within `expiry` seconds.
+        """
         packet_id, ack = self._expect_ack()
         self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry, retain=retain))
         return ack

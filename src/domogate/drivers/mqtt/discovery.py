@@ -19,7 +19,7 @@ from domogate.drivers.mqtt.payloads import Unreadable, read_json
 _log = get_logger(__name__)
 
 _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
-"""In bytes. One message has the list of all devices, with some kilobytes for each device."""
+"""In bytes. One message of Zigbee2MQTT has the list of all its devices, with some kilobytes for each device."""
 _MOST_TOPICS = 20_000
 _MOST_BYTES = 64 * 1024 * 1024
 """In bytes, of all announcements together. Announcements that exceed this limit are ignored."""
@@ -53,7 +53,11 @@ def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
 
 
 async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: float, base: str | None) -> Discovery:
-    """Find the devices that a broker of the settings announces. Raises DiscoveryFailed."""
+    """Listen for `seconds` seconds, and return the devices that are announced at the broker `name`.
+
+    If `name` is None, there must be only one broker. `base` is as in `collect_announcements`. Raises DiscoveryFailed if the
+    settings have no such broker, or if the broker cannot be used.
+    """
     if not brokers:
         raise DiscoveryFailed(_NO_BROKER)
     try:
@@ -73,7 +77,8 @@ async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: flo
 async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
     """Collect announcements for `seconds` seconds: retained messages, and messages that arrive in this time.
 
-    Raises the same errors as `open_connection`.
+    Return the payloads by topic. `base` is one more base topic of Zigbee2MQTT, for a base topic that contains a slash. Raises
+    the same errors as `open_connection`.
     """
     received: dict[str, bytes] = {}
     size = 0

@@ -174,8 +174,8 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
     """Return the properties that the command sets.
 
-    `always` has the properties of the module that never change (see `Codec`). They are left out. `lights.py` does this work for
-    lights. Raises Unsupported, CommandNotSupported.
+    `always` has the properties of the module that never change (see `Codec`). If the command sets one of them to this same
+    value, the property is left out. `lights.py` does this work for lights. Raises Unsupported, CommandNotSupported.
     """
     command_type, make = _COMMANDS_BY_KIND.get(kind, (None, None))
     if command_type is None or make is None or not isinstance(command, command_type):
@@ -191,7 +191,7 @@ _NEAR_HUE = 8
 _WITHOUT_FUNCTION = (ThermostatMode.OFF, ThermostatMode.AUTOMATIC)
 """In these modes many thermostats report no function, so a report of the wanted mode also confirms the function."""
 _UNSATURATED = 15
-"""Below this saturation the hue has no meaning."""
+"""In percent. Below this saturation the light is nearly white, so any hue confirms an order."""
 
 
 def unconfirmed(wanted: Properties, heard: Properties) -> Properties:

@@ -60,6 +60,9 @@ class MessageQueue:
         return [*newest.items(), *((topic, one) for topic, some in parts.items() for one in some)]
 
     def take_of(self, topic: bytes) -> list[bytes]:
-        """Remove and return the messages of one topic. Call this before a newer message of the topic is read directly."""
+        """Remove and return the messages of one topic.
+
+        Call this before a newer message of the topic is read without the queue, so that the messages are read in their order.
+        """
         newest = self._newest.pop(topic, None)
         return [*self._parts.pop(topic, ()), *(() if newest is None else (newest,))]

@@ -30,8 +30,9 @@ _Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
 def _reported(attached: AttachedModule) -> _Reported:
-    """Return what was reported before: the state that the gateway has stored, if a driver reported it. Otherwise the state is
-    None.
+    """Return what a driver last reported about the module, as the gateway has stored it, without the reason of an absence.
+
+    If no driver has reported the stored state, return no state, and count the module as reachable.
     """
     return (attached.last.state, attached.last.reachable, None) if attached.reported_at else (None, True, None)
 
@@ -104,7 +105,10 @@ class DrivenModule:
         self._silence_absence: Absence | None = None
 
     def update(self, attached: AttachedModule) -> None:
-        """Use the new stored state, because the module was attached again with the same options."""
+        """Use the name and the stored state of a module that was attached again with the same options.
+
+        The next report is compared with this stored state.
+        """
         self.name = attached.module.name
         self._reported = _reported(attached)
 
@@ -127,7 +131,7 @@ class DrivenModule:
             self._connection_absence = Absence(why, self._connection_absence.since, evidence)
 
     def set_subscribed(self, now: float) -> None:
-        """Remember that the topics of the module are now subscribed."""
+        """Remember that the topics of the module are now subscribed. So earlier problems of the connection do not count."""
         self._connection_absence = self._refusal_absence = None
         self.subscribed_since = now
 
@@ -135,7 +139,10 @@ class DrivenModule:
         self._refusal_absence = Absence.of(AbsenceReason.REFUSED, now, Evidence.TOPIC_REFUSED, topic=topic, answer=words)
 
     def check_silence(self, now: float, never_after: float) -> None:
-        """Note an absence if the module never sent a message, or has been silent for too long."""
+        """Note an absence if the module has sent no message within `never_after` seconds after the subscription.
+
+        Also note an absence if it has been silent for `silent_after` seconds.
+        """
         if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
             return  # A module without topics cannot send a message.
         if not self._known and now - self.subscribed_since >= never_after:
@@ -270,7 +277,7 @@ class DrivenModule:
         )
 
     def take_back(self, _report: Report) -> None:
-        """Remember that the last report was refused. The next report has the whole state again."""
+        """Remember that the recorder refused the last report. The next report has the whole state again."""
         self._reported = (None, False, AbsenceReason.NEVER_SEEN)
 
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:

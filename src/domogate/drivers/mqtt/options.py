@@ -50,7 +50,7 @@ def describe_options(kind: DeviceKind) -> OptionSchema | None:
 def _explain(message: str) -> OptionProblem:
     """Split a message of msgspec into a path and a problem.
 
-    If the problem is in an entry of a table, the path ends at the table.
+    If the problem is in an entry of a table, the path ends at the table, because msgspec does not name the entry.
     """
     where = _AT.search(message)
     path: tuple[str | int, ...] = ()

@@ -1,6 +1,6 @@
 """MQTT 5.0 and 3.1.1: encodes packets that the gateway sends, and decodes packets of a broker (Decision 0037).
 
-Section numbers are those of the OASIS standard MQTT Version 5.0. Version 3.1.1 has no properties.
+Section numbers are those of the OASIS standard MQTT Version 5.0. Packets of version 3.1.1 have no properties (2.2.2).
 """
 
 import struct
@@ -194,7 +194,7 @@ def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
 
 
 def from_publish(first: int, body: bytes, version: int) -> tuple[bytes, bytes, bytes | None]:
-    """Return the topic, the payload, and the packet id to acknowledge (QoS 1), as bytes. Raises Malformed."""
+    """Return the topic, the payload, and the packet id to acknowledge (None with QoS 0), as bytes. Raises Malformed."""
     if len(body) < 2:
         raise Malformed("a PUBLISH that is too short")
     at = 2 + (body[0] << 8 | body[1])

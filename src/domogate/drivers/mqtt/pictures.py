@@ -6,7 +6,7 @@ from domogate.ports import Picture
 
 _SIGNATURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 _EARLY = 2.0
-"""In seconds. A picture may arrive up to this time before the message that the camera is on."""
+"""In seconds. A picture that arrived up to this time before the message that the camera is on also counts."""
 
 
 def read_picture(payload: bytes) -> Picture:
@@ -34,7 +34,7 @@ class CameraPictures:
         self.changed.notify()
 
     def set_on(self, on: bool, now: float) -> None:
-        """Note whether the camera reported that it is on. Pictures that arrived before it was switched on are removed."""
+        """Note whether the camera reported that it is on. If it is off, the newest picture is removed."""
         if not on:
             self._on_since = self._newest = None
         elif self._on_since is None:

@@ -41,7 +41,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     path: str = ""
     """The place of the value in the JSON. If empty, the value is the whole payload, which does not have to be JSON."""
     map: dict[str, Scalar] = {}
-    """The meaning of each value. Values that are not in the map are ignored, if there is no `other`."""
+    """The meaning of each value. If the map is empty and there is no `other`, values are used as they are.
+
+    Otherwise a value that is not in the map means `other`, or is ignored if there is no `other`.
+    """
     other: Scalar | None = None
     """The meaning of every value that is not in the map."""
     scale: float = 1.0
@@ -68,9 +71,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return found if isinstance(found, str | bool) else None
 
     def find(self, payload: bytes, *, keep_text: bool = False) -> Any:
-        """Return the value at the path, of any JSON type. Raises Unreadable.
+        """Return the value at the path, of any JSON type, or None if there is no such value. Raises Unreadable.
 
-        Without a path, the value is the payload. Unless `keep_text` is true, the text of a number or boolean is converted.
+        Without a path, the value is the payload as text. If this text is a number, true or false, it is converted, unless
+        `keep_text` is true.
         """
         if not self.path:
             text = read_text(payload)
@@ -95,11 +99,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     topic: str
     payload: str = _VALUE
     map: dict[str, Scalar] = {}
-    """The word for each value. Values that are not in the map cannot be sent."""
+    """The word for each value. Values that are not in the map cannot be sent. If the map is empty, every value can be sent."""
     scale: float = 1.0
     offset: float = 0.0
     decimals: int | None = None
-    """None means the default of the property."""
+    """The number of decimals of a sent number. None means the default of the property."""
 
     def find_problems(self) -> Iterator[OptionProblem]:
         if problem := find_problem_of_topic(self.topic):

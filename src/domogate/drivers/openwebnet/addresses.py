@@ -1,6 +1,7 @@
 """Addresses on a bus.
 
-The address of one device (a point) can be written in several ways. All of them get the same key (OpenWebNet, WHO 1, 2, 4, 18).
+The address of one device (a point) can be written in several ways. All of them get the same key. Sources: the pages of the
+OpenWebNet documentation about WHO 1, 2, 4 and 18.
 """
 
 import re
@@ -87,7 +88,10 @@ def parse_meter(where_text: str) -> str | None:
 
 
 def find_key(who: int, where: str) -> str | None:
-    """Return the key of the device that a frame with this WHO and WHERE is about, or None if it is about many devices."""
+    """Return the key of the device that a frame with this WHO and WHERE is about.
+
+    Return None if the frame is about many devices, or if WHERE is not an address.
+    """
     match who:
         case 1 | 2:
             address = parse_where(where)

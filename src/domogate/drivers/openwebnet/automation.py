@@ -78,7 +78,10 @@ class Shutter(PointDevice):
         return True
 
     def _estimate_position(self, direction: int, at: float) -> None:
-        """Estimate the position after the shutter ran in one direction until now."""
+        """Estimate the position of the shutter now, from the time for which it ran in its old direction.
+
+        `direction` is the new direction, which begins now.
+        """
         part = 100 * min(1.0, max(0.0, at - self._since) / self.travel) * self._direction
         if self._position is not None:
             self._position = min(100.0, max(0.0, self._position + part))

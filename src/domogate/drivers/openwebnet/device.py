@@ -22,7 +22,10 @@ class Plan(msgspec.Struct, frozen=True):
 
     requests: tuple[Request, ...]
     is_confirmed: Callable[[], bool] | None = None
-    """Whether the state confirms the command, after a new event. None if the ACK is the only confirmation."""
+    """Called after each new frame of the device. Returns whether the state confirms the command.
+
+    None if the ACK is the only confirmation.
+    """
     on_done: Callable[[], None] | None = None
     """Called after the confirmation."""
     read_after: float | None = None

@@ -18,7 +18,7 @@ from domogate.drivers.report_queue import ReportQueues
 from domogate.ports import AttachedModule, Clock, ConnectionHealth, Picture, ReportSink
 
 REPORT_PAUSE = 0.05
-"""Seconds between two reports of the same module, after its first changes in a short time (see `ReportQueue`)."""
+"""Seconds between two reports of a module that has many changes in a short time. `ReportQueue` has the exact rule."""
 
 
 class OpenWebNet:

@@ -24,7 +24,11 @@ _LOG_EVERY = 60.0
 
 
 class EventSession:
-    """Opens the event session and passes its frames on. After a loss it opens the session again, with growing pauses."""
+    """Opens the event session and passes its frames to `on_frame`.
+
+    After a loss it opens the session again, with growing pauses. It calls `on_up` when the session is open, and `on_down` when
+    the session is lost or cannot be opened. `check_alive` says whether a silent OpenWebNet gateway still answers.
+    """
 
     def __init__(
         self,

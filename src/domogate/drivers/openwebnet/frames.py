@@ -1,6 +1,6 @@
 """OpenWebNet frames: text between `*` and `##` (OpenWebNet, introduction).
 
-For an unreadable frame the result is None and not an exception, because any text may arrive from a bus.
+For an unreadable frame, `from_frame` returns None and raises no exception, because any text may arrive from a bus.
 """
 
 import re
@@ -162,7 +162,7 @@ class FrameReader:
     """Splits a stream of bytes into frames. Unreadable frames are counted and skipped, up to the next `##`."""
 
     MOST = 2048
-    """In bytes. Every frame is shorter. If there are more bytes without `##`, they are not the beginning of a frame."""
+    """In bytes. Every frame is shorter. If there are more bytes without `##`, they are no frame and are skipped."""
 
     def __init__(self) -> None:
         self._buffer = b""

@@ -12,7 +12,7 @@ _NAME = re.compile(r"[\w.-]{1,50}")
 class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of an OpenWebNet gateway, such as F454, F455, MH202 or MyHOMEServer1.
 
-    Contradictory values are refused.
+    The constructor raises ValueError if a value is wrong or contradicts another value.
     """
 
     name: str
@@ -44,7 +44,7 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         return f"{self.host}:{self.port}"
 
     def read_password(self) -> str | None:
-        """Return the password, or None if the OpenWebNet gateway needs no password.
+        """Return the password, or None if neither `password` nor `password_file` is set.
 
         Raises ValueError if the password file cannot be read or has no password.
         """

@@ -82,7 +82,7 @@ class DrivenModule:
         return self.make_report(now)
 
     def take_back(self, report: Report) -> None:
-        """Remember that the report was refused.
+        """Remember that the recorder refused the report.
 
         The readings of the refused report are sent with the next report. If a measure has a newer reading, only the newer
         reading is sent.

@@ -17,7 +17,7 @@ def _hour(now: float) -> float:
 
 
 class Light(Device[LightState]):
-    """A dimmer. It has a colour if its state has a colour.
+    """A dimmer. It can show colours if its first state has a colour.
 
     The option `transition` is the number of seconds that a change takes.
     """
@@ -123,7 +123,10 @@ def _between(begin: LightState, end: LightState, part: float) -> LightState:
 
 
 class Shutter(Device[AutomationState]):
-    """A shutter. It needs `travel` seconds to open. Residents open it in the day and close it at night."""
+    """A shutter. Residents open it in the day and close it at night.
+
+    The option `travel` is the number of seconds that it needs to open fully.
+    """
 
     __slots__ = ("_from", "_to", "_transition", "_whole_way")
     reports = AutomationState
@@ -178,7 +181,7 @@ class Shutter(Device[AutomationState]):
 
 
 class Heater(Device[HeaterState]):
-    """A relay that warms its room. Residents usually switch it on in the morning and in the evening."""
+    """A heater, which warms its room. Residents usually switch it on in the morning and in the evening."""
 
     __slots__ = ()
     reports = HeaterState

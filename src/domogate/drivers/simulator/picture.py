@@ -22,7 +22,7 @@ _LETTER_WIDTH = 6
 _SKY = 44
 """Number of colours of the sky from top to bottom. They are the palette indexes 0 to 43."""
 _DUSK = 0.12
-"""Below this daylight the lamp at the door is on."""
+"""The lamp at the door is on if the daylight (0 to 1) is below this value."""
 _VISIT = 120.0
 """In seconds. Chance decides for each period of this length whether a visitor is there."""
 

@@ -1,4 +1,4 @@
-"""The dialects: Zigbee2MQTT, Tasmota, generic and emergency.
+"""The dialects, which are ways of using MQTT topics: Zigbee2MQTT, Tasmota, generic and emergency.
 
 A new dialect is one file in this folder and one class in `Options`.
 """

@@ -16,8 +16,10 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     topic: str
     path: str = ""
+    """The place of the value in the JSON object. If empty, the value is the whole payload."""
     online: str = "online"
     offline: str = "offline"
+    """`online` and `offline` are the two values that the device uses."""
 
     def find_problems(self) -> Iterator[OptionProblem]:
         yield from Source(topic=self.topic, path=self.path).find_problems()
@@ -27,7 +29,8 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def read(self, payload: bytes, *, alone: bool) -> Properties:
         """Return the property `available`: whether the module is online.
 
-        `alone` is true if the topic has no other use. Then a message that says neither online nor offline raises Unreadable.
+        A message that says neither online nor offline raises Unreadable if `alone` is true: the topic has no other use. If
+        `alone` is false, the result for such a message has no properties.
         """
         said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
         words = {self.online.lower(): True, self.offline.lower(): False}

@@ -27,7 +27,7 @@ _MOST_WORDS = 64
 _LONGEST_TEST = 7 * 86_400.0
 _is_hexadecimal = re.compile(r"0[xX][0-9a-fA-F]{1,8}").fullmatch
 _LATEST = 1e11
-"""The latest time of a test, in seconds since the epoch. A larger number is in milliseconds."""
+"""The latest time of a test, in seconds since the epoch. A larger number is read as milliseconds."""
 
 
 class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,7 +82,7 @@ _OTHER = {
     DeviceKind.EMERGENCY_UNIT: FailureType.BLOCK_OTHER_FAULTY,
     DeviceKind.EMERGENCY_CONTROLLER: FailureType.REMOTE_ELECTRONIC_FAULT,
 }
-"""The failure for a word that the options do not know."""
+"""For each device kind: the failure that is reported if the device sends a word that the options do not know."""
 
 
 class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -102,7 +102,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     This time identifies the test: the logbook does not repeat a test that began at the same time as the test before.
     """
     lit: str = ""
-    """The path of the time for which the lamp was lit."""
+    """The path of the time for which the lamp was lit. Without it, this time is computed from `began` and `ended`."""
     lit_scale: float = 1.0
     """The factor that converts the value of `lit` to seconds."""
 
@@ -153,7 +153,7 @@ class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=Tru
     """For each failure type, the source of a value that says whether the device has this failure."""
     charge: Source | None = None
     testing: Source | None = None
-    """Which test is running: function, duration or none."""
+    """The source of a word that says which test is running: function, duration or none."""
     function_test: TestSource | None = None
     duration_test: TestSource | None = None
     availability: Availability | None = None

@@ -72,7 +72,7 @@ _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
 )
 """For each name in the options: the name of the property, and the function that reads its value."""
 _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
-"""Decimal places of sent values. All other numbers are sent as whole numbers."""
+"""Decimal places of sent values, if the options do not set `decimals`. All other numbers are sent as whole numbers."""
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
 _COLOR = "color"
@@ -199,7 +199,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
 
     @property
     def _reported(self) -> frozenset[str]:
-        """The names of the properties in the table `state`.
+        """The names of the properties in the table `state`. A new state can confirm only commands with these names.
 
         If they include `hue` and `saturation`, `color` is added. If they include `mode` and `function`, `operation` is added.
         """
@@ -277,8 +277,8 @@ class Generic(Codec):
     def _encode_operation(self, mode: object, function: object) -> Publication:
         """Return the message that sets mode and function.
 
-        In the manual mode, the message names the mode and the function. In another mode, it names the function only if `map`
-        has a word for this mode with this function.
+        If the mode is None, it is manual. In the manual mode, the message names the mode and the function. In another mode, it
+        names the function only if `map` has a word for this mode with this function.
         """
         target = self._options.command[_OPERATION]
         known = ThermostatMode.MANUAL if mode is None else mode

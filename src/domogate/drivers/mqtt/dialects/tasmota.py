@@ -31,7 +31,7 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
     full_topic: str = "%prefix%/%topic%/"
     prefixes: tuple[str, str, str] = ("cmnd", "stat", "tele")
     relay: int = 1
-    """The number of the relay."""
+    """The number of the relay that the module uses. The first relay is 1."""
     sockets: int = 0
     """The number of relays of a multisocket."""
     shutter: int = 1

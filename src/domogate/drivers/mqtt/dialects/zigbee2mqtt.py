@@ -50,14 +50,14 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     name: str = ""
-    """The friendly name or the address of the device. A module of kind gateway needs no name and no address."""
+    """The friendly name or the address of the device. A module of kind gateway is Zigbee2MQTT itself, so it needs no name."""
     base: str = "zigbee2mqtt"
     endpoint: str | None = None
     """The endpoint that the module uses, such as l1 or left, if the device has several endpoints."""
     endpoints: tuple[str, ...] = ()
     """The endpoints of a multisocket, in the order of its sockets."""
     set_point: str = SET_POINTS[0]
-    """The name of the set point of a thermostat."""
+    """The name that Zigbee2MQTT uses for the set point of this thermostat."""
 
     def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         if problem := find_problem_of_topic(self.base):
@@ -237,7 +237,10 @@ def _on_off(value: object) -> bool | None:
 
 
 def _read_availability(payload: bytes) -> Properties:
-    """Return whether the device is online. The message is `online` (older versions) or {"state": "online"}; it may be empty."""
+    """Return whether the device is online. The message is a word such as `online` (older versions) or {"state": "online"}.
+
+    An empty message says nothing. Raises Unreadable for any other message.
+    """
     if not payload:
         return Properties()
     state = payload if payload in (b"online", b"offline") else str(read_object(payload).get("state")).encode()

@@ -10,7 +10,7 @@ from domogate.drivers.mqtt.home_assistant.messages import Announcement
 from domogate.drivers.mqtt.home_assistant.templates import Untranslatable
 
 _EVERY_MODE = ("auto", "off", "cool", "heat")
-"""The modes of an announcement without `modes`. Home Assistant also has `dry` and `fan_only`, which no module has."""
+"""The modes of an announcement without the field `modes`. Home Assistant also has `dry` and `fan_only`, which no module has."""
 _MODES: Mapping[str, str] = MappingProxyType({"off": "off", "auto": "automatic", "heat_cool": "automatic", "heat": "manual"})
 """The modes of Home Assistant as modes of a thermostat that heats."""
 _OPERATIONS: Mapping[str, str] = MappingProxyType({**_MODES, "heat": "manual heating", "cool": "manual cooling"})

@@ -25,7 +25,10 @@ _VALVE = {"hwType": "valve-motor", "deviceType": "Valve"}
 
 
 def _switched(hardware: dict[str, Any]) -> Callable[[Announcement], Translation]:
-    """Return a function that translates the announcement of a component that can be switched on and off."""
+    """Return a function that translates the announcement of a component that can be switched on and off.
+
+    The component becomes a plug with this hardware.
+    """
 
     def translate(said: Announcement) -> Translation:
         heard, sent = on_and_off(said)
@@ -37,7 +40,10 @@ def _switched(hardware: dict[str, Any]) -> Callable[[Announcement], Translation]
 
 
 def _ends(said: Announcement) -> tuple[float, float]:
-    """Return the position of a closed and of an open cover or valve. Raises Untranslatable."""
+    """Return the numbers that the device uses for a closed and for an open cover or valve.
+
+    Raises Untranslatable if these are not two different numbers.
+    """
     closed, opened = said.number("position_closed", 0), said.number("position_open", 100)
     if closed == opened or not all(abs(end) <= 1e6 for end in (closed, opened)):
         raise Untranslatable("position_open and position_closed are not two numbers")
@@ -99,7 +105,11 @@ def _lock(said: Announcement) -> Translation:
 
 
 def _pressed(payload: str, default: str) -> Callable[[Announcement], Translation]:
-    """Return the translation of a component that can only be activated, and that has no state."""
+    """Return a function that translates the announcement of a component that can only be activated, and that has no state.
+
+    `payload` is the field of the announcement with the text that activates the component. `default` is this text if the field
+    is missing.
+    """
 
     def translate(said: Announcement) -> Translation:
         target = read_target(said, "command_topic", "command_template", words={"true": said.text(payload, default)})

@@ -30,9 +30,10 @@ def read_source(
     offset: float = 0.0,
     words: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the entry of the table `state`. It is empty if the announcement has no such topic. Raises Untranslatable.
+    """Return an entry of the table `state`. It is empty if the announcement has no such topic. Raises Untranslatable.
 
-    `topic` and `template` are names in the announcement. `words` are the meanings of the words in payloads.
+    `topic` and `template` are names of fields in the announcement. `words` are the meanings of the words in payloads. A number
+    in a payload is multiplied by `scale`, then `offset` is added.
     """
     if not said.text(topic):
         return {}
@@ -56,7 +57,7 @@ def read_target(
     words: dict[str, str] | None = None,
     name: str = "value",
 ) -> dict[str, Any]:
-    """Return the entry of the table `command`, as `read_source` does it for the table `state`. Raises Untranslatable.
+    """Return an entry of the table `command`, as `read_source` does it for the table `state`. Raises Untranslatable.
 
     In this template, the value can have the name `value` or the name in the argument `name`.
     """
@@ -72,7 +73,10 @@ def read_target(
 
 
 def unusual(usual: Mapping[str, Any], *values: Any) -> dict[str, Any]:
-    """Return the values that differ from their defaults, in the order of the defaults."""
+    """Return the values that differ from their defaults, by name.
+
+    `usual` has the names and the defaults, in the order of `values`.
+    """
     return {name: value for (name, default), value in zip(usual.items(), values, strict=True) if value != default}
 
 
@@ -82,7 +86,10 @@ def known(**entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the meanings of words in payloads. In a payload of JSON, the word `True` of a template is `true`."""
+    """Return the words with their meanings. For the words `True` and `False`, also add `true` and `false`.
+
+    A template writes `True` for a value that is `true` in the JSON of the payload.
+    """
     return {**words, **{word.lower(): meaning for word, meaning in words.items() if word in ("True", "False")}}
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 _TOKEN = re.compile(r"\s*(?:(\d{1,9}(?:\.\d{1,9})?)|([A-Za-z_]\w*)|'([^'\\]*)'|\"([^\"\\]*)\"|(==|!=|[-+*/|().,\[\]]))")
 _KEEPING = frozenset(("int", "float", "round", "default", "is_defined", "string", "bool", "trim"))
-"""The allowed filters and functions. They and their other arguments are ignored: the result is the value itself."""
+"""The allowed filters and functions. The parser skips them and their further arguments, and takes only the value itself."""
 _DEEPEST = 5
 _STEP_TEXT = re.compile(r"[^.\[\]{}]+")
 
@@ -34,7 +34,10 @@ class Linear(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A choice between two texts: `then` if the value equals `literal`, or if `literal` is None and the value is true."""
+    """A choice between two texts: `then` if the value equals `literal`, or if `literal` is None and the value is true.
+
+    Otherwise the text is `other`.
+    """
 
     value: Linear
     literal: str | None
@@ -51,7 +54,10 @@ def parse_expression(text: str) -> Linear | Choice:
 
 
 def parse_condition(text: str, then: str, other: str) -> Choice:
-    """Return the choice of a statement `{% if CONDITION %}THEN{% else %}OTHER{% endif %}`. Raises Unparsable."""
+    """Return the choice of a statement `{% if CONDITION %}THEN{% else %}OTHER{% endif %}`. `text` is the condition.
+
+    Raises Unparsable.
+    """
     parser = _Parser(text)
     choice = parser.parse_condition(then, other)
     parser.expect_end()
@@ -182,7 +188,7 @@ class _Parser:
                 return path.removeprefix(".")
 
     def _skip_arguments(self) -> None:
-        """Skip simple arguments up to the closing parenthesis."""
+        """Skip the arguments up to the closing parenthesis. Raises Unparsable if one of them has a parenthesis or a filter."""
         while not self._accept(")"):
             kind, text = self._peek()
             if kind == "end" or text in ("(", "|"):

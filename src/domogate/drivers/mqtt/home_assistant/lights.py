@@ -31,7 +31,7 @@ _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """For each colour mode, in the order of preference: the names in its template, and their texts in the payload."""
 _JSON_KEYS: Mapping[str, str] = MappingProxyType({"hs": "hs", "rgb": "rgb", "xy": "xy", "rgbw": "rgbw", "rgbww": "rgbcw"})
-"""For each colour mode, the letters that are the keys of its parts."""
+"""For each colour mode: each letter is the key of one part of the colour in a JSON payload."""
 
 
 def translate_light(said: Announcement) -> Translation:
@@ -91,7 +91,10 @@ def _json(said: Announcement) -> _Tables:
 
 
 def _template(said: Announcement) -> _Tables:
-    """Translate a light whose commands are constant texts. Its other values need templates that cannot be translated."""
+    """Translate a light whose commands `on` and `off` are constant texts. Raises Untranslatable for any other light.
+
+    Its level and colour are left out, because their templates cannot be translated.
+    """
     words = {"true": said.text("command_on_template"), "false": said.text("command_off_template")}
     if not all(words.values()) or any(sign in word for word in words.values() for sign in ("{{", "{%", "{#")):
         raise Untranslatable("a light of the schema 'template' whose commands are not constant texts cannot be translated")

@@ -80,7 +80,7 @@ class Announcement(msgspec.Struct, frozen=True):
     about: str
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value as text. A value that is not a scalar counts as missing."""
+        """Return the value of the field `name` as text, or `default` if the field is missing, or is a list or an object."""
         value = self.config.get(name)
         return str(value) if isinstance(value, str | int | float) else default
 
@@ -89,7 +89,7 @@ class Announcement(msgspec.Struct, frozen=True):
         return default if number is None else number
 
     def words(self, name: str, default: Collection[str] = ()) -> Collection[str]:
-        """Return the texts in the list with this name."""
+        """Return the texts in the list in the field `name`, or `default` if there is no list."""
         value = self.config.get(name)
         return {one for one in value[:_MOST_LISTED] if isinstance(one, str)} if isinstance(value, list) else default
 

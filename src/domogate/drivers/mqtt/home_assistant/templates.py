@@ -38,7 +38,11 @@ class ValueTemplate(msgspec.Struct, frozen=True):
     choice: Choice | None = None
 
     def meanings(self, words: Mapping[str, object]) -> dict[str, object]:
-        """Return the options `map` and `other` for these meanings of words. Call this only for a template with a choice."""
+        """Return the options `map` and `other`, which say what each value in a payload means.
+
+        The template turns each value into one of two words, and `words` has the meanings of these words. Call this only for a
+        template with a choice.
+        """
         assert self.choice is not None
         then, other = words.get(self.choice.then), words.get(self.choice.other)
         listed = dict.fromkeys(("false", "0", ""), other) if self.choice.literal is None else {self.choice.literal: then}
@@ -56,7 +60,7 @@ class CommandTemplate(msgspec.Struct, frozen=True):
     choice: Choice | None = None
 
     def choose(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Return the words that are sent instead of these words."""
+        """Return the words, each replaced by the word that the template makes from it."""
         choice = self.choice
         if choice is None:
             return dict(words)
@@ -118,7 +122,7 @@ def fill_names(template: str, names: Mapping[str, str]) -> str:
 
 
 def _parse(template: str) -> Linear | Choice | None:
-    """Return the meaning of a template that is one expression or one statement `if`, or None."""
+    """Return the meaning of a template that is one expression or one statement `if`. Return None for any other template."""
     try:
         if found := _EXPRESSION.fullmatch(template):
             return parse_expression(found[1])
