@@ -67,7 +67,13 @@ def test_a_list_loads_the_database_and_no_large_library(domogate: CommandLine, n
     domogate.create()
     found = modules_of(noun, "list", "--data", str(domogate.data))
     assert "sqlalchemy" in found
-    assert found & LARGE == set()
+    assert found & (LARGE | {"uvloop"}) == set()
+
+
+def test_a_list_of_keys_loads_no_service_for_people(domogate: CommandLine) -> None:
+    domogate.create()
+    found = modules_of("key", "list", "--data", str(domogate.data))
+    assert {"domogate.services.people.people", "domogate.services.people.passkeys"} & found == set()
 
 
 def test_a_gateway_loads_no_library_that_nobody_has_used_yet(domogate: CommandLine) -> None:
@@ -75,6 +81,7 @@ def test_a_gateway_loads_no_library_that_nobody_has_used_yet(domogate: CommandLi
     found = modules_of(str(domogate.data), script=_GATEWAY)
     assert found & LARGE == USED_BY_A_GATEWAY
     assert {"domogate.drivers.mqtt.driver", "domogate.drivers.openwebnet.driver"} & found == set()
+    assert {"domogate.management.surface", "domogate.estate"} & found == set()
 
 
 def test_a_correct_estate_file_in_json_is_read_without_jsonschema_and_without_the_yaml_parser() -> None:

@@ -4,8 +4,9 @@ The names of this package are imported from their modules when they are first us
 the server only if it needs the server, and `domogate --help` does not load the database.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from domogate.common.late_imports import late_names
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
@@ -38,17 +39,21 @@ __all__ = [
     "serve_for_tests",
 ]
 
-_MODULES = {
-    "Gateway": "gateway",
-    "serve": "serving",
-    "serve_for_tests": "serving",
-    "UnnamedDriversError": "parts",
-    "new_subscription": "parts",
-}
-"""The names of this package that are not in the module `tools`, each with its module."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(name)
-    return getattr(import_module(f"domogate.app.{_MODULES.get(name, 'tools')}"), name)
+__getattr__ = late_names(
+    __name__,
+    {
+        "gateway": ("Gateway",),
+        "parts": ("UnnamedDriversError", "new_subscription"),
+        "serving": ("serve", "serve_for_tests"),
+        "tools": (
+            "Tools",
+            "back_up_unwritable",
+            "find_missing_file",
+            "is_store_writable",
+            "open_tools",
+            "read_shard_map",
+            "restore_backup",
+            "rotate_signing_keys",
+        ),
+    },
+)

@@ -1,4 +1,4 @@
-"""Builds the services of the management API from the parts of a gateway."""
+"""Builds the management API from the parts of a gateway. This module is imported when the first request for it arrives."""
 
 from typing import TYPE_CHECKING
 
@@ -6,18 +6,26 @@ from domogate import __version__, management
 from domogate.app.backups import make_backup
 from domogate.app.estate_files import EstateFiles
 from domogate.app.parts import new_subscription
+from domogate.app.serve_surface import serve_surface
 from domogate.app.services import SigningKeyAdministration
 from domogate.app.settings_in_force import list_settings
 from domogate.drivers import check_options
 from domogate.edge.logs import recent_lines
 from domogate.edge.metrics import BOUNDS
+from domogate.http_api.app import SurfaceApp
+from domogate.http_api.credentials import Operator, OperatorToken
 from domogate.services.plants.editing import PlantEditor
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 
-def build_management_services(gateway: "Gateway") -> management.ManagementServices:
+def build_management_api(gateway: "Gateway") -> SurfaceApp[management.ManagementServices, Operator]:
+    operator_token = OperatorToken(gateway.verifier, gateway.store, gateway.audit)
+    return serve_surface(gateway.settings, management.SURFACE, _build_services(gateway), operator_token)
+
+
+def _build_services(gateway: "Gateway") -> management.ManagementServices:
     settings = gateway.settings
     estate = EstateFiles(gateway.store, gateway.hasher, check_options(gateway.drivers.settings))
     return management.ManagementServices(

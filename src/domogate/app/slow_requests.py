@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from domogate.app.documents import SURFACES
 from domogate.common.waits import Waits
 from domogate.domain.commands import Order
 from domogate.domain.ids import Id
@@ -33,6 +32,8 @@ def build_slow_requests(gateway: "Gateway") -> SlowRequests | None:
 
 def list_routes() -> Iterator[tuple[str, str]]:
     """Yield two texts for each operation: its name in the metrics, and its path with the names of its parameters."""
+    from domogate.app.documents import SURFACES  # Imported here, because it imports the management API.
+
     for family in FAMILIES:
         yield from ((operation.id, f"{family.prefix}/{operation.contract_path}") for operation in family.operations)
     for surface in SURFACES:

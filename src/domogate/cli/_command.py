@@ -165,7 +165,7 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
 
 
 def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False, loop_factory: LoopFactory | None = None) -> None:
-    """Run `body` on a new event loop until it ends. Without `loop_factory`, uvloop is used if it is installed.
+    """Run `body` on a new event loop until it ends. Without `loop_factory`, a gateway uses uvloop if it is installed.
 
     The program starts with a disabled garbage collector, because imports are faster without it. If `serving` is true, `body`
     must enable it. Otherwise this function enables it before it runs `body`.
@@ -177,7 +177,7 @@ def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False, lo
     if not serving and not gc.isenabled():  # `main` disabled it
         gc.freeze()
         gc.enable()
-    with reporting_errors(), asyncio.Runner(loop_factory=loop_factory or _loop_factory()) as runner:
+    with reporting_errors(), asyncio.Runner(loop_factory=loop_factory or _loop_factory(serving)) as runner:
         runner.run(whole())
 
 
@@ -237,7 +237,9 @@ def _explain(error: Exception) -> str:
     return f"{type(error).__name__}: {error}\n{TRACEBACK}=1 shows the place in the code, for a bug report."
 
 
-def _loop_factory() -> LoopFactory | None:
+def _loop_factory(serving: bool) -> LoopFactory | None:
+    if not serving:  # The import of uvloop takes longer than a short command would gain.
+        return None
     try:
         import uvloop
     except ImportError:  # not available on Windows

@@ -4,7 +4,6 @@ Imports take most of the time of a short command, so a command must not import t
 """
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -50,6 +49,8 @@ class CommandList(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.about and not args[0].startswith("-"):
+            from difflib import get_close_matches  # Imported here, because only mistakes need it.
+
             near = get_close_matches(args[0], self.about)
             hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")

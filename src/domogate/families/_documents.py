@@ -1,6 +1,7 @@
 """Serves the OpenAPI documents of the families, /openapi/{family}.json, and an index of all documents."""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -12,18 +13,21 @@ from domogate.families._openapi import openapi_document
 from domogate.families._wire import encode
 
 
-def build_documents(families: Iterable[Family], others: Mapping[str, str], *, base_url: str, version: str) -> Starlette:
-    """Return the application that serves the documents. A document is made when it is first requested.
+def build_documents(
+    families: Iterable[Family], list_others: Callable[[], Mapping[str, str]], *, base_url: str, version: str
+) -> Starlette:
+    """Return the application that serves the documents. The index and a document are made when they are first requested.
 
-    `others` has the names and paths of documents that other parts of the gateway serve.
+    `list_others` returns the names and paths of documents that other parts of the gateway serve.
     """
     by_slug = {family.slug: family for family in families}
-    paths = {slug: f"/openapi/{slug}.json" for slug in by_slug} | dict(others)
-    index = encode({"documents": {name: f"{base_url}{path}" for name, path in paths.items()}})
     made: dict[str, bytes] = {}
 
     async def serve_index(_: Request) -> Response:
-        return Response(index, media_type="application/json")
+        if "" not in made:
+            paths = {slug: f"/openapi/{slug}.json" for slug in by_slug} | dict(await asyncio.to_thread(list_others))
+            made[""] = encode({"documents": {name: f"{base_url}{path}" for name, path in paths.items()}})
+        return Response(made[""], media_type="application/json")
 
     async def serve_document(request: Request) -> Response:
         slug = request.path_params["slug"]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -60,12 +60,15 @@ class Routes:
             # The contract does not allow a slash at the end. Existing applications send it to lists that are extensions.
             slash = "/?" if all(operation.is_extra_list for operation in operations) else ""
             alternatives.append(f"({literal}{slash})")
-        self._match: Callable[[str], re.Match[str] | None] = re.compile(
-            f"{re.escape(family.prefix)}/(?:{'|'.join(alternatives)})"
-        ).fullmatch
+        self._expression = f"{re.escape(family.prefix)}/(?:{'|'.join(alternatives)})"
         self._kept: dict[tuple[str, bytes], Target] = {}
         self._kept_bytes = 0
         self.find_kept = self._kept.get
+
+    @cached_property
+    def _match(self) -> Callable[[str], re.Match[str] | None]:
+        """Compiled for the first request: compiling takes long, and would delay the start."""
+        return re.compile(self._expression).fullmatch
 
     def keep(self, request: tuple[str, bytes], target: Target) -> None:
         """Cache a parsed path, and remove the oldest paths if the cache is too large.

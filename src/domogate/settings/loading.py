@@ -1,10 +1,8 @@
 """Builds Settings from flags, DOMOGATE_* variables, a TOML file and systemd credentials. A wrong value stops the start."""
 
 import re
-import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
-from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin
@@ -148,6 +146,8 @@ def _from_environ(environ: Mapping[str, str], types: Mapping[str, Any], mistakes
 
 
 def _from_file(file: Path, types: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, _Given]:
+    import tomllib  # Imported here, because most commands have no file.
+
     try:
         text = file.read_text("utf-8")
         document = tomllib.loads(text)
@@ -317,6 +317,8 @@ def _kinds_hint(kind: Any) -> str:
 
 
 def _nearest(name: str, names: Collection[str], spell: Callable[[str], str] = str) -> str:
+    from difflib import get_close_matches  # Imported here, because only mistakes need it.
+
     found = get_close_matches(name, names, n=1)
     return f"; did you mean {spell(found[0])}" if found else ""
 

@@ -6,6 +6,7 @@ readings and summaries. After late reports, an hour can have both readings and a
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from math import ceil, floor
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ FINEST = 60.0
 _HOURS_A_QUERY = 48
 
 
+@cache
 def _hours_query() -> Select[Any]:
     """Return a query for the newest hours that have readings.
 
@@ -37,7 +39,6 @@ def _hours_query() -> Select[Any]:
     return select(hours.c.hour).where(hours.c.hour.is_not(None)).limit(_HOURS_A_QUERY)
 
 
-_HOURS = _hours_query()
 _moment: ColumnElement[int] = cast(raw.c.hour, BigInteger) * HOUR_MS + raw.c.ms
 _IN_PERIOD = (
     raw.c.hour.in_(bindparam("hours", expanding=True)),
@@ -52,6 +53,7 @@ _RAW = (
 )
 
 
+@cache
 def _raw_spans() -> Select[Any]:
     span = (_moment // bindparam("width", type_=BigInteger)).label("span")
     found = (
@@ -86,6 +88,7 @@ def _raw_spans() -> Select[Any]:
     )
 
 
+@cache
 def _hourly_spans() -> Select[Any]:
     begins = cast(hourly.c.hour, BigInteger) * HOUR_MS
     span = (begins // bindparam("width", type_=BigInteger)).label("span")
@@ -116,10 +119,6 @@ def _hourly_spans() -> Select[Any]:
     ).join(last, (last.c.series == found.c.series) & (last.c.hour == found.c.last_hour))
 
 
-_RAW_SPANS = _raw_spans()
-_HOURLY_SPANS = _hourly_spans()
-
-
 def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Unit]]:
     rows = connection.execute(SERIES_OF, {"ids": [module_id]})
     return {row.id: (row.measure, Unit(row.unit)) for row in rows}
@@ -128,7 +127,7 @@ def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Un
 def _hours_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
     """Yield lists of hours that have readings, the newest first. Hours without readings take no time, even in a long period."""
     first, last = since // HOUR_MS, until // HOUR_MS
-    while hours := list(connection.execute(_HOURS, {"first": first, "last": last}).scalars()):
+    while hours := list(connection.execute(_hours_query(), {"first": first, "last": last}).scalars()):
         yield hours
         last = hours[-1] - 1
 
@@ -195,14 +194,14 @@ def list_summaries(
 
     asked = {"series": list(measured), "width": width}
     for hours in _hours_with_readings(connection, first, last):
-        add(connection.execute(_RAW_SPANS, {**asked, "hours": hours, "since": first, "until": last}))
+        add(connection.execute(_raw_spans(), {**asked, "hours": hours, "since": first, "until": last}))
         # The oldest interval may continue in hours that are not read yet.
         oldest = min((span for span, _ in parts), default=0)
         if sum(span > oldest for span, _ in parts) >= limit:
             break
     if width >= HOUR_MS:
         in_hours = {"first": -(-first // HOUR_MS), "last": last // HOUR_MS}
-        add(connection.execute(_HOURLY_SPANS, {**asked, **in_hours, "limit": limit}))
+        add(connection.execute(_hourly_spans(), {**asked, **in_hours, "limit": limit}))
     newest = sorted(parts, reverse=True)[:limit]
     found = [
         ReadingSummary(*measured[number], span * width / 1000, part.times, part.mean, part.low, part.high, part.last)
