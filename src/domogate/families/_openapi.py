@@ -34,7 +34,7 @@ _TOKEN_WORDS = {TokenKind.ACCESS: "an OAuth 2.0 access token", TokenKind.ID: "an
 
 
 def openapi_document(family: Family, *, base_url: str, version: str) -> dict[str, Any]:
-    """Return a valid OpenAPI 3.1 document. The schemas are made from the family's wire models."""
+    """Return the OpenAPI 3.1 document of the family. Its schemas are made from the family's JSON models."""
     error_type = ErrorsA if family.error_shape is shape_a else ErrorB
     models = [one for operation in family.operations for one in (operation.answer, operation.body) if one not in (None, bytes)]
     schemas = Schemas([*models, error_type])

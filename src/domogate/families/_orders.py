@@ -23,11 +23,14 @@ T = TypeVar("T")
 _DECIMAL = r"^-?[0-9]{1,3}(\.[0-9]{1,10})?$"
 _DATE_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?"
 _END = rf"^(({_DATE_TIME}/)?{_DATE_TIME})?$"
-"""The end of a mode: a time, an interval `start/end`, or an empty string."""
+"""The end of a mode: a time, or an interval `start/end`. An empty string means that no end is given."""
 _is_decimal = re.compile(_DECIMAL.removesuffix("$")).fullmatch
 _is_date_time = re.compile(_DATE_TIME).fullmatch
 _START_LEEWAY = 300
-"""In seconds. An interval may begin up to this time in the future, because the clock of an application may be wrong."""
+"""In seconds. The interval of a mode must have begun.
+
+Its start may still be this time in the future, because the clock of an application may be wrong.
+"""
 
 _STATUSES = {"on": True, "off": False}
 _FUNCTIONS = {"heating": ThermostatFunction.HEATING, "cooling": ThermostatFunction.COOLING}
@@ -136,7 +139,11 @@ def thermostat_command(order: ThermostatOrder, *, known_programs: list[int], off
 
 
 def parse_celsius(value: str | float, unit: str) -> float:
-    """Return a set point in Celsius, rounded to a tenth of a degree. The bounds are in Celsius (Spec 8, Decision 0011)."""
+    """Return a set point in Celsius, rounded to a tenth of a degree.
+
+    Raises ValueOutOfRange if the value is not a number, if the unit is neither C nor F, or if the set point is outside its
+    bounds. The bounds are in Celsius for both units (Spec 8, Decision 0011).
+    """
     if isinstance(value, str) and not _is_decimal(value):
         raise ValueOutOfRange("setPoint's value must be a number such as 20.5")
     # Decimal, because with floats 37.4 °F would be slightly less than the bound of 3 °C.
@@ -151,7 +158,8 @@ def parse_celsius(value: str | float, unit: str) -> float:
 def parse_end(text: str, offset_minutes: int, now: float) -> float:
     """Return the end of a mode, in seconds since the epoch.
 
-    The text is a time in the future, or an interval `start/end` that has already begun.
+    The text is a time in the future, or an interval `start/end` that has already begun. Raises ValueOutOfRange for any other
+    text.
     """
     start, slash, end = text.rpartition("/")
     at = _parse_date_time(end, offset_minutes)
@@ -176,7 +184,10 @@ def _parse_date_time(text: str, offset_minutes: int) -> float:
 
 
 def _parse_program(programs: list[ProgramOrder], known: list[int]) -> int:
-    """Return the number of a program of the thermostat. If the thermostat lists no programs, any valid number is accepted."""
+    """Return the number of a program of the thermostat. Raises ValueOutOfRange if the thermostat has no such program.
+
+    If the thermostat lists no programs, every number from 0 to 11 is accepted.
+    """
     if len(programs) != 1:
         raise ValueOutOfRange("programs must name one program")
     number = _whole("the program's number", programs[0].number, 0, 11)
@@ -198,7 +209,10 @@ def _within(name: str, value: float, low: int, high: int) -> float:
 
 
 def _whole(name: str, value: float, low: int, high: int) -> int:
-    """Return the value as an int within the bounds. 50.0 is also accepted, because JSON has only one type of number."""
+    """Return the value as an int. Raises ValueOutOfRange if it is not a whole number within the bounds.
+
+    50.0 is also accepted as a whole number, because JSON has only one type of number.
+    """
     if not _within(name, value, low, high).is_integer():
         raise ValueOutOfRange(f"{name} must be a whole number")
     return int(value)

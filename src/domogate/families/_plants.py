@@ -92,8 +92,9 @@ def invited_to_wire(plant: Plant) -> list[InvitedUser]:
 
 
 def digits_to_wire(zip_code: str | None) -> str | UnsetType:
-    """Return the postal code if it has only digits. Where the contract allows only digits, other codes are left out
-    (Decision 0020).
+    """Return the postal code if it has only digits. Otherwise return UNSET, so that the answer has no postal code.
+
+    Used by the families for which the contract allows only digits (Decision 0020).
     """
     if zip_code is None or not all("0" <= character <= "9" for character in zip_code):
         return UNSET

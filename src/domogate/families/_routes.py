@@ -28,11 +28,14 @@ class Target(msgspec.Struct, frozen=True):
     subscription_id: Id | None = None
     reference: str = ""
     malformed: str | None = None
-    """The problem of a malformed id. It is raised later, because only callers with a valid token may see it."""
+    """What is wrong with a malformed id. The fault is raised later, because only callers with a valid token may see it."""
 
 
 class _Route(msgspec.Struct, frozen=True):
-    """One path of a family: the position of its parameters in the match, and its operations by method."""
+    """One path of a family: its parameters, and its operations by method.
+
+    `first_group` is the group of the regular expression of `Routes` that matches the first parameter.
+    """
 
     first_group: int
     parameters: tuple[Parameter, ...]
@@ -73,7 +76,7 @@ class Routes:
     def keep(self, request: tuple[str, bytes], target: Target) -> None:
         """Cache a parsed path, and remove the oldest paths if the cache is too large.
 
-        Call this only if the request passed all checks.
+        Call this only if the request passed all checks, so that refused requests do not fill the cache.
         """
         if request not in self._kept:
             self._kept[request] = target

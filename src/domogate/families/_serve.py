@@ -155,7 +155,11 @@ class FamilyApp:
         return self._routes.find_kept(asked) or self._routes.parse(*asked)
 
     def _check_principal(self, operation: Operation, principal: Principal) -> None:
-        """Check the kind and grant type of the token (Spec 5.2), its scopes (Spec 5.3), then the standing (469 before 470)."""
+        """Check the kind and grant type of the token (Spec 5.2), then its scopes (Spec 5.3), then the standing of the user.
+
+        The standing is checked only if the operation declares status 469. An expired password (469) is refused before expired
+        terms (470).
+        """
         family = self._family
         if principal.kind not in family.tokens and not (
             principal.access_token_everywhere and principal.kind is TokenKind.ACCESS
@@ -172,7 +176,11 @@ class FamilyApp:
             check_standing(principal.standing)
 
     def _find_places(self, target: Target, call: Call) -> None:
-        """Find the ambient and the module of the path in the plant. Then raise an injected fault, if there is one."""
+        """Find the ambient or the module that the path names, and write it into `call`.
+
+        Raises NoSuchAmbient or NoSuchModule if the plant does not have it, or if the operation is not for this kind of module.
+        Then raises the injected fault, if there is one.
+        """
         operation, plant = target.operation, call.plant
         if target.module_id is not None:
             module = plant.modules.get(target.module_id)
@@ -221,7 +229,7 @@ def build_refusal(family: Family, status: int, fault: Fault) -> Answer:
 
 
 def _check_request(target: Target, headers: dict[bytes, bytes]) -> None:
-    """Check the syntax of ids and headers."""
+    """Check the header Accept, the ids in the path, and the header Content-Type. Raises a fault if one of them is wrong."""
     operation = target.operation
     if 406 in operation.errors:
         _check_accept(headers.get(b"accept"))
@@ -254,7 +262,7 @@ def _is_zero_weight(parameter: bytes) -> bool:
 
 
 def _matches(if_none_match: bytes | None, etag: bytes | None) -> bool:
-    """Whether If-None-Match contains the ETag, by weak comparison (RFC 9110 §13.1.2)."""
+    """Whether If-None-Match is `*` or contains the ETag, by weak comparison (RFC 9110 §13.1.2)."""
     if if_none_match is None:
         return False
     given = [tag.strip().removeprefix(b"W/") for tag in if_none_match.split(b",")]
@@ -262,7 +270,7 @@ def _matches(if_none_match: bytes | None, etag: bytes | None) -> bool:
 
 
 def _lifecycle_headers(lifecycle: Lifecycle, sunset: date | None) -> list[Header]:
-    """Return the headers Deprecation (RFC 9745) and Sunset (RFC 8594)."""
+    """Return Deprecation (RFC 9745) for a deprecated operation, and Sunset (RFC 8594) if a date for its removal is set."""
     headers: list[Header] = []
     if lifecycle.deprecated_since is not None:
         headers.append((b"deprecation", b"@%d" % _midnight(lifecycle.deprecated_since).timestamp()))

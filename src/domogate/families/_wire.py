@@ -58,13 +58,16 @@ def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], objec
 
 
 def find_state_answer(encodings: dict[str, Any], key: str, state: State, time: str = "") -> Answer | None:
-    """Return the answer that `keep_state_answer` cached for this state and time. If the result is None, call it."""
+    """Return the answer that `keep_state_answer` cached for this state and time.
+
+    Return None if there is no such answer. Then the caller makes the answer with `keep_state_answer`.
+    """
     cached: tuple[State, str, Answer] | None = encodings.get(key)
     return cached[2] if cached is not None and cached[0] is state and cached[1] == time else None
 
 
 def keep_state_answer(encodings: dict[str, Any], key: str, state: State, model: object, time: str = "") -> Answer:
-    """Return 200 with a body that shows a state. The answer is cached in `encodings` until there is an answer for a new state.
+    """Return 200 with a body that shows a state. The answer is cached in `encodings` until the next call with the same `key`.
 
     `time` is the time that the body shows besides the state. It is empty if the body shows no such time.
     """

@@ -1,7 +1,7 @@
 """E20: converts a JSON object to an XML document (Decision 0017).
 
 The root element is Document. A key becomes an element, an array becomes repeated elements, null becomes an empty element.
-If a key has characters that XML does not allow in a name, they are escaped as _xHHHH_.
+If a key has characters that XML does not allow in a name, each is written as _xHHHH_ (HHHH: its hexadecimal code).
 """
 
 import re

@@ -94,7 +94,7 @@ async def open_lock(services: Services, call: Call) -> Answer:
 def _plant_to_wire(plant: Plant) -> WirePlant:
     """Return the JSON model of a plant.
 
-    If a text has characters that this family does not allow, they are replaced (Decision 0020).
+    If a text has characters that this family does not allow, they are replaced by spaces (Decision 0020).
     """
     return WirePlant(
         id=plant.id,

@@ -28,7 +28,7 @@ from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.rights.access import get_access
 
 Choose = Callable[[Sequence[Id]], Sequence[Id]]
-"""Returns a sample of the ids."""
+"""A function that gets ids and returns a sample of them."""
 
 ReadHandler = Callable[[ReadServices, Call], Awaitable[Answer]]
 

@@ -1,4 +1,7 @@
-"""Operations on the people of a home. Only its owner sees and changes them; every other person can leave (Decision 0059)."""
+"""Operations on the people of a home.
+
+Only the owner of the home sees and changes them; every other member can leave the home (Decision 0059).
+"""
 
 from typing import Annotated
 

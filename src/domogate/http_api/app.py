@@ -71,7 +71,10 @@ class SurfaceApp(Generic[S, C]):
             await answer(scope, receive, send)
 
     async def answer(self, request: Request) -> Answer:
-        """Answer a direct request. Its handler must return data, not a Response of Starlette."""
+        """Answer a direct request, which comes without the ASGI interface (Decision 0106).
+
+        The handler of the operation must return data, not a Response of Starlette, because such a response needs ASGI.
+        """
         answer = await self._check_and_answer(request)
         assert isinstance(answer, Answer)
         return answer

@@ -49,7 +49,7 @@ class Credentials(ABC, Generic[C]):
         return ()
 
     def note_refusal(self, caller: C, error: Exception, request: Request, operation: str) -> None:
-        """Write an audit entry, if this refusal needs one."""
+        """Write an audit record, if the refusal is of a kind that is audited. This base class writes no record."""
 
 
 class Operator(Actor, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ async def verify_access_token(verifier: Verifier, request: Request, scope: str, 
     """Return the principal, and the token that was sent.
 
     The token must be an access token with this scope, and must not come from the implicit flow. Raises Problem or Fault if the
-    token is refused. `api` is the name of the API in the message.
+    token is refused. `api` is the name of the API for the message of a refusal.
     """
     unverified_token = read_bearer_token(request, "an access token").encode("latin-1")
     principal = verifier.find_verified(unverified_token) or await verifier.verify(unverified_token)
@@ -138,13 +138,13 @@ def _person_errors(scope: str) -> dict[int, str]:
 class PersonToken(Credentials[Principal]):
     """Checks an access token with the scope of the API.
 
-    No subscription key is needed, so the requests of each person are limited.
+    No subscription key is needed, so there is no rate of a key. Instead, the number of requests of each person is limited.
     """
 
     api: ClassVar[str]
-    """The name of the API, as it is written at the beginning of a sentence."""
+    """The name of the API, as it is written at the beginning of a sentence: "The home API"."""
     any_standing: ClassVar[frozenset[str]] = frozenset()
-    """The operations that also answer a person who must renew the password or accept the terms."""
+    """The names of the operations that also answer a person who must renew the password or accept the terms."""
 
     def __init__(self, verifier: Verifier, requests: Requests, audit: Audit) -> None:
         self._verifier = verifier

@@ -20,7 +20,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _WRITER = "domogate.writer"
-"""The key in the ASGI scope for the connection as an `EventWriter`. Only our server has this key."""
+"""The key in the ASGI scope for the connection as an `EventWriter`. Only our own server sets this key."""
 _NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
 
 
@@ -30,7 +30,7 @@ UNAVAILABLE = "Too many streams are open, or the gateway stops; see Retry-After"
 
 
 async def answer_stream(opening: Awaitable[Stream]) -> Response:
-    """Return the response that writes the stream. Raises Problem if the stream was not opened."""
+    """Wait for the opened stream, and return the response that writes it. Raises Problem if the stream cannot be opened."""
     try:
         return EventStreamResponse(await opening)
     except Unavailable as refused:

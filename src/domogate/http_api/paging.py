@@ -42,13 +42,16 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
 
 
 def page_of(items: Iterable[T], page: Page, key: Callable[[T], str], to_output: Callable[[T], U]) -> Listing[U]:
-    """Return one page of the items, sorted by `key`."""
+    """Return the requested page of the items, sorted by `key`. The keys are the cursors of the list."""
     ordered = sorted((item for item in items if page.after is None or key(item) > page.after), key=key)
     return first_page(ordered, page.limit, key, to_output)
 
 
 def first_page(items: Sequence[T], limit: int, key: Callable[[T], str], to_output: Callable[[T], U]) -> Listing[U]:
-    """Return the first `limit` items as a page. If `items` has more items than `limit`, there is a next page."""
+    """Return the first `limit` items as a page.
+
+    If `items` has more items than `limit`, there is a next page: its cursor is the `key` of the last item on this page.
+    """
     kept = items[:limit]
     return Listing([to_output(item) for item in kept], key(kept[-1]) if len(items) > limit else None)
 

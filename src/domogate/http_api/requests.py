@@ -80,7 +80,8 @@ def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
 def read_change(body: InputModel, field: str, name: str) -> dict[str, Any]:
     """Return the fields that the body contains.
 
-    The field `field` of the body is an optional id; its name in JSON is `name`. Raises Problem if this field is not an id.
+    `field` is the name of one field whose value must be an id or null. `name` is the name of this field in JSON, for the
+    message. Raises Problem if the value is something else.
     """
     fields = given_fields(body)
     if field in fields:

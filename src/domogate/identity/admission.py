@@ -55,7 +55,7 @@ class _Entry:
 
 
 class KeyAdmission:
-    """Admits subscription keys. Register `apply` as a listener of the store."""
+    """Admits subscription keys. Register `apply` as a listener of the store: it removes changed keys from the cache."""
 
     def __init__(self, store: SubscriptionStore, clock: Clock, *, write_every: float = 1.0) -> None:
         self._store = store

@@ -31,8 +31,9 @@ C = TypeVar("C", bound=CommonClaims)
 def check_claims(
     payload: bytes, registry: JWTClaimsRegistry, expected: type[C], now: float, explain: Callable[[str], str]
 ) -> tuple[dict[str, Any], C]:
-    """Check the common claims and the types of the `expected` claims. Returns all claims.
+    """Check the common claims and the types of the `expected` claims.
 
+    Returns all claims as a dict, and the `expected` claims as an object.
     Raises TokenRefused if a claim is missing or wrong. `explain` returns the message for a wrong claim. Its argument is the
     name of the claim.
     """

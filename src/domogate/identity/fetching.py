@@ -31,7 +31,7 @@ class JsonSource(Protocol):
 class JsonFetcher:
     """Fetches JSON with GET requests, within `deadline` seconds and `max_document` bytes.
 
-    It follows no redirects, and uses http only for this machine.
+    It follows no redirects. It accepts URLs with http instead of https only for servers on this machine.
     """
 
     def __init__(self, *, deadline: float = 5.0, max_document: int = MAX_DOCUMENT) -> None:

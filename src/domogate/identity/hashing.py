@@ -14,12 +14,15 @@ import argon2
 
 _NICENESS = 19
 _PAUSE = 0.75
-"""The pause between the hashing of two passwords, as a share of the time that hashing one password takes.
+"""The pause after a check of a password, before the next check begins: a share of the time that the check took.
 
 In the pause the processor can do other work, even during many logins.
 """
 _LONGEST_PAUSE = 0.5
-"""In seconds. Without this limit the pause would be too long after the machine was suspended during a check."""
+"""The longest pause, in seconds.
+
+If the machine is suspended during a check, the measured time of the check is long, and the pause would be too long.
+"""
 _M_MMAP_THRESHOLD = -3  # malloc.h
 
 
@@ -85,7 +88,7 @@ class PasswordHasher:
     def _pause(self) -> float:
         """Pause before a check, if the last check was a short time ago.
 
-        A single login is not delayed. Returns the time at the end of the pause.
+        A single login is not delayed. Returns the time at the end of the pause, or the present time if there was no pause.
         """
         now = time.monotonic()
         if self._pause_until > now:

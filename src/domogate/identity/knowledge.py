@@ -18,7 +18,8 @@ class KnowledgeBound:
     def __init__(self, age: Callable[[], float], seconds: float, patience: float = 2.0) -> None:
         """`age` returns an age in seconds. Changes of other gateways are known if they are older than this age.
 
-        `patience` is the number of seconds for which a request waits for the latest changes.
+        `seconds` is the limit on this age. `patience` is the number of seconds for which a request waits for the latest
+        changes.
         """
         self._age = age
         self._seconds = seconds
@@ -31,8 +32,8 @@ class KnowledgeBound:
     async def wait(self) -> None:
         """Wait until the data of this gateway are not older than the limit.
 
-        On a busy machine, this gateway may read changes late. Raises Internal if the data are still too old after
-        `patience` seconds.
+        The wait helps if this gateway reads changes late, for example on a busy machine. Raises Internal if the data are still
+        too old after `patience` seconds.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._patience

@@ -1,7 +1,8 @@
 """Signing keys in memory: they sign JWTs in the compact form, and verify their signatures (RFC 7515 §7.1, RFC 7518 §3).
 
-The library joserfc makes and reads the keys, and `tokens.py` verifies tokens with it. This module does not use the
-functions of joserfc that sign and verify: they check the key and the header for each signature, and take twice as long.
+The library joserfc makes and decodes the keys. This module does not use the functions of joserfc that sign and verify: they
+check the key and the header for each signature, and take twice as long. The functions of this module verify
+signed texts such as tickets. `tokens.py` verifies access tokens and id tokens with joserfc: each token only once.
 """
 
 import hashlib
@@ -47,12 +48,12 @@ class LoadedKey(msgspec.Struct, frozen=True):
     created_at: float
     retired_at: float | None
     server_secret: bytes
-    """A secret that is derived from the private key."""
+    """A secret that is derived from the private key (`KeyRing.find_server_secret`)."""
     make_signature: Callable[[bytes], bytes]
     has_signed: Callable[[bytes, bytes], bool]
     """Returns whether this key made a signature. The arguments are the signed bytes and the signature."""
     headers: dict[str, bytes] = {}
-    """The encoded headers of signed texts, by their `typ`. The gateway uses only a few types."""
+    """A cache: the encoded headers of signed texts, by their `typ`. It stays small, because there are only a few types."""
 
     def signs(self, now: float) -> bool:
         return self.created_at <= now and (self.retired_at is None or now < self.retired_at)

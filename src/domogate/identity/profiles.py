@@ -148,9 +148,10 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self.metadata_url or f"{self.url.removesuffix('/')}/.well-known/openid-configuration"
 
     def find_kind(self, typ: str | None, claims: Mapping[str, Any]) -> TokenKind | None:
-        """Return the kind of the token: the kind whose mark the token has.
+        """Return the kind of the token: access token or id token.
 
-        Each kind of token has a mark (`TokenMark`). Return None if the token has no mark or both marks.
+        Each of these two kinds has a mark (`TokenMark`), by which its tokens are recognised. Return None if the token has
+        neither mark or both marks.
         """
         given = {TokenKind.ACCESS: self.access_mark, TokenKind.ID: self.id_mark}
         matching = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).matches(typ, claims)]
@@ -159,13 +160,16 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def find_client(self, claims: Mapping[str, Any]) -> str | None:
         """Return the client id that the issuer wrote into one of the client claims. Return None if these claims are missing.
 
-        The claim `aud` is not used.
+        The claim `aud` is not used here: in an access token it names an API, not the client.
         """
         names = self._preset.client_claims if self.client_claims is None else self.client_claims
         return next((claims[name] for name in names if isinstance(claims.get(name), str)), None)
 
     def find_email(self, claims: Mapping[str, Any]) -> str | None:
-        """Return the e-mail address, or None if the issuer does not say that the address was verified."""
+        """Return the e-mail address of the token. Return None if the token has no valid address.
+
+        Also return None if the issuer does not say that the address was verified, unless `trust_email` is set.
+        """
         email = claims.get(self.email_claim or self._preset.email_claim)
         verified = claims.get(self.email_verified_claim or self._preset.email_verified_claim)
         trusted = self.trust_email or verified in (True, 1, "true", "1")  # some products write booleans like this

@@ -21,14 +21,17 @@ from domogate.ports import Clock
 _log = get_logger(__name__)
 
 INTERVAL = 0.1
-"""In seconds. A message has the number of requests in this time."""
+"""In seconds. A gateway collects its counts for this time, and then sends them in a message."""
 _MOST_IN_A_MESSAGE = 2_000
 """The largest number of keys in a message.
 
 Such a message has about 150 kB. NATS servers refuse messages that are larger than 1 MB.
 """
 _LARGEST = 1 << 20
-"""In bytes. A NATS server can be configured to deliver larger messages, but no gateway sends them."""
+"""In bytes. A larger message is ignored.
+
+A NATS server can be configured to deliver larger messages, but no gateway sends them.
+"""
 
 
 class KeyCount(msgspec.Struct, frozen=True, gc=False, array_like=True):

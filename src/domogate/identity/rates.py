@@ -71,7 +71,10 @@ class RateWindow:
         return True
 
     def add(self, now: float, number: int) -> None:
-        """Count requests, even if this exceeds the rate. Before you call this method, call `count` with the same time."""
+        """Count requests, even if this exceeds the rate.
+
+        Before you call this method, call `count` with the same time: it removes the requests that are outside the window.
+        """
         slices = self._slices
         if not slices or now - slices[-1].oldest >= self.rate.seconds / _SLICES:
             slices.append(_Slice(now))

@@ -49,10 +49,10 @@ class RemoteKeys:
         self._fetching: asyncio.Task[None] | None = None
 
     async def find(self, kid: str | None, algorithm: str) -> PublicKey | None:
-        """Return the key with this id.
+        """Return the key with this id and algorithm, or None if the issuer has no such key.
 
-        If the token names no key (`kid` is None), return the only key of the issuer. Raises KeysUnavailable if no key
-        is cached and the keys cannot be fetched.
+        If the token names no key (`kid` is None), return the only key for this algorithm, or None if there is not exactly
+        one. Raises KeysUnavailable if no key is cached and the keys cannot be fetched.
         """
         if not self._has_keys():
             await self._fetch_unless_recent(COLD_PAUSE)
@@ -141,7 +141,7 @@ class RemoteKeys:
 
 
 def read_keys(document: Any, algorithms: tuple[str, ...]) -> dict[tuple[str | None, str], PublicKey]:
-    """Return the keys by kid and algorithm.
+    """Return the keys by kid and algorithm. Raises FetchFailed if the document is not a key set.
 
     Keys that the gateway cannot use are ignored, because a set may contain keys for other uses (RFC 7517 §5).
     """

@@ -15,7 +15,7 @@ from domogate.identity.signing import DISTRUSTED, PUBLISHED_AHEAD
 from domogate.ports import Clock, KeyPlace, KeyState, SigningKey, SigningKeyStore
 
 MIN_AHEAD = 300.0
-"""In seconds. Clients may cache the key set for this time (max-age)."""
+"""In seconds. A new key is published at least this time before it signs, because clients cache the key set (max-age)."""
 
 
 class KeyRotation(msgspec.Struct, frozen=True):
@@ -31,7 +31,9 @@ class KeyRotation(msgspec.Struct, frozen=True):
 async def rotate_keys(
     store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", ahead: float = PUBLISHED_AHEAD, now: bool = False
 ) -> KeyRotation:
-    """Add a new key that begins to sign in `ahead` seconds. Raises ValueError for an unknown algorithm.
+    """Add a new key that begins to sign in `ahead` seconds, when the other keys stop signing.
+
+    Raises ValueError for an unknown algorithm, or if `ahead` is shorter than MIN_AHEAD and `now` is false.
 
     If `now` is true, the new key signs at once, and all other keys are distrusted. The new key is added before the other keys
     are changed. So the gateway can still sign after an interrupted rotation, and a second rotation completes the first one.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEY_FILE = "secret-key"
 """The name of the key file in the data folder."""
 CREDENTIAL = "domogate-secret-key"
-"""The name of the systemd credential."""
+"""The name of the systemd credential that can contain the keys."""
 
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -33,7 +33,8 @@ _EXPLAINED = "a secret key is 32 random bytes in Base64, as `openssl rand -base6
 def parse_keys(text: str) -> dict[str, bytes]:
     """Return the keys by id, in the order of the text. Lines that begin with # are comments.
 
-    Raises ValueError if a line is not a key. The message does not contain the text.
+    Keys are separated by commas, spaces or line ends. Raises ValueError if a part of the text is not a key. Its message does
+    not contain the text, because the text is secret.
     """
     words = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     keys = {}

@@ -77,8 +77,9 @@ class KeyRing:
         self._choice: _Choice | None = None
 
     async def start(self) -> None:
-        """Add the first key if the store has no key. If no key has the preferred algorithm, plan a new key.
+        """Add a new key, unless the store has a key with the preferred algorithm that is not retired.
 
+        If a key with another algorithm can sign now, the new key begins to sign later (PUBLISHED_AHEAD).
         Two gateways may do this at the same time. Each of these gateways then lists the keys again, so both use the newest key.
         """
         now = self._clock.now()
@@ -90,7 +91,7 @@ class KeyRing:
         await self.find_current()
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Forget the loaded keys. They are read again when a key is needed."""
+        """Forget the loaded keys if signing keys have changed, or if changes were lost. The next use reads the keys again."""
         self._keys.apply(changes)
 
     async def find_current(self) -> LoadedKey:
@@ -115,7 +116,7 @@ class KeyRing:
         return next(key.server_secret for key in (await self._load_keys()).values() if key.retired_at != DISTRUSTED)
 
     async def find_key(self, kid: str) -> LoadedKey | None:
-        """Return the key with this id, if its signatures are still accepted.
+        """Return the key with this id if its signatures are still accepted. Otherwise return None.
 
         Raises Internal if this gateway may not know the latest changes of the keys (`KnowledgeBound.wait`).
         """
@@ -141,10 +142,11 @@ class KeyRing:
         return key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at + self._retired_kept)
 
     def _choose(self, keys: Iterable[LoadedKey], now: float) -> LoadedKey | None:
-        """Return the newest key that may sign now. Return None if there is no such key.
+        """Return the newest key that may sign now.
 
         A key with the preferred algorithm is chosen, even if a key with another algorithm is newer. If no key may sign yet, our
-        clock is behind the clock of the gateway that made the keys. Then the oldest key is returned.
+        clock is behind the clock of the gateway that made the keys. Then the oldest key that is not retired is returned.
+        Return None if all keys are retired, or if there is no key.
         """
         valid = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]
         begun = [key for key in valid if key.signs(now)]

@@ -195,7 +195,7 @@ class TokenVerifier:
 def _only(audience: str | tuple[str, ...]) -> str | None:
     """Return the only audience of an id token: its client (OpenID Connect Core §2).
 
-    In the token, the audience is a text, or an array with one text.
+    In the token, the audience is a text, or an array with one text. Return None if the array does not have exactly one text.
     """
     if isinstance(audience, str):
         return audience

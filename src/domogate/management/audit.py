@@ -169,7 +169,10 @@ async def export_audit(services: ManagementServices, call: OperatorCall, query: 
 
 
 async def _find_user(services: ManagementServices, query: AuditPage) -> Id | None:
-    """Return the id of the user whose records are wanted, or None if no user is given or the user does not exist."""
+    """Return the id of the user whose records are wanted, or None if no user is given or the user does not exist.
+
+    Raises Problem if both `userId` and `email` are given.
+    """
     if query.user_id is not None and query.email is not None:
         raise not_as_expected("query", "give `userId` or `email`, not both")
     user_id = read_optional_id("query", "userId", query.user_id)

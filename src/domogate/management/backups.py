@@ -21,7 +21,10 @@ _PIECE = 262_144
 
 
 class _Download(StreamingResponse):
-    """A response that sends a file. `held` is closed when the download has ended or was interrupted."""
+    """A response that sends a file.
+
+    `held` closes the file, and lets another backup begin, when the download has ended or was interrupted.
+    """
 
     def __init__(self, file: BinaryIO, held: ExitStack, headers: dict[str, str]) -> None:
         super().__init__(_read(file), media_type=SQLITE, headers=headers)

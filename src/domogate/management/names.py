@@ -17,7 +17,7 @@ class NamedPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
 
 async def find_names(services: ManagementServices, query: NamedPage, ids: Iterable[str | None]) -> Mapping[str, Named]:
-    """Return the names of these plants and modules by id, if the query asks for names."""
+    """Return the names of these plants and modules by id. If the query does not ask for names, return no names."""
     return await services.store.find_names(sorted({one for one in ids if one is not None})) if query.names else NO_NAMES
 
 

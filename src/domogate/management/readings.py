@@ -72,7 +72,8 @@ async def list_readings(services: ManagementServices, call: OperatorCall, query:
 def _since(cursor: str, resolution: float | None) -> float:
     """Return the start time of the next page. The cursor is the time of its first reading, rounded to milliseconds.
 
-    Half a millisecond is subtracted, so that the rounding cannot skip this reading.
+    Half a millisecond is subtracted, so that the rounding cannot skip this reading. With a resolution this is not done: then
+    the cursor is the start of a period. Raises Problem if the cursor is not valid.
     """
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 15):
         raise wrong_cursor()

@@ -117,7 +117,7 @@ class DriverCatalogue(Protocol):
         ...
 
     def options_schema(self, driver: str, kind: DeviceKind) -> dict[str, Any] | None:
-        """Return the JSON Schema of the options.
+        """Return the JSON Schema of the options that a module of this kind has with this driver.
 
         Return None if the driver does not exist or does not drive modules of this kind.
         """
@@ -224,5 +224,5 @@ class ManagementServices(msgspec.Struct, frozen=True):
     editor: PlantEditor
     drivers: DriverCatalogue
     make_backup: Callable[[], Awaitable[Backup]]
-    """Raises ValueError if the database is not SQLite."""
+    """Makes a backup of the database. Raises ValueError if the database is not SQLite."""
     long_tasks: LongTasks = msgspec.field(default_factory=LongTasks)

@@ -57,7 +57,7 @@ class NamedDeadLetterOut(DeadLetterOut, frozen=True):
 def _administration(services: ManagementServices) -> WebhookAdministration:
     """Return the service that lists, ends and removes webhooks.
 
-    It needs no dispatcher: the process that delivers a webhook notices the change within seconds.
+    It needs no dispatcher: the process that delivers a webhook notices within seconds that the webhook has ended.
     """
     return WebhookAdministration(services.store, services.clock, services.audit)
 

@@ -30,7 +30,7 @@ class BridgeClient(Protocol):
         ...
 
     async def serve(self, connection: BridgeConnection) -> None:
-        """Use a new connection. This method is cancelled when the connection is lost."""
+        """Use a new connection. When it is lost, an error of the connection ends this method, or this method is cancelled."""
         ...
 
     def receive(self, topic: str, payload: bytes, *, retained: bool) -> None:

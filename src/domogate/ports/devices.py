@@ -77,7 +77,7 @@ class Driver(Protocol):
 
     async def stop(self) -> None: ...
     async def wait_failed(self) -> Exception:
-        """Wait until the whole driver has failed. For a driver that cannot fail, this method never returns."""
+        """Wait until the whole driver has failed, and return the error. For a driver that cannot fail, this never returns."""
         ...
 
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:

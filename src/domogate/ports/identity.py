@@ -94,7 +94,7 @@ class Signer(Protocol):
 
     async def jwks(self) -> dict[str, Any]: ...
     async def find_server_secret(self) -> bytes:
-        """Return 256 secret bits. They are the same in all gateways of one store.
+        """Return 256 secret bits, from which other secrets are derived. They are the same in all gateways of one store.
 
         An emergency rotation of the signing keys replaces these bits.
         """
@@ -109,7 +109,7 @@ class Signer(Protocol):
         lifetime: float | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> str:
-        """Sign a token.
+        """Return a new signed token.
 
         `extra` has claims about this login (nonce, auth_time, at_hash). They cannot replace the claims that every token has.
         """
@@ -121,9 +121,10 @@ class Hasher(Protocol):
 
     async def hash_password(self, password: str) -> str: ...
     async def verify_password(self, password: str, password_hash: str | None) -> bool:
-        """Check the password.
+        """Return whether the password is right.
 
-        If `password_hash` is None, because the user is unknown, the check takes as long as the check of a wrong password.
+        If `password_hash` is None, because the user is unknown, the result is False. This takes as long as the check of a wrong
+        password, so that a caller cannot find out which users exist.
         """
         ...
 
