@@ -53,7 +53,10 @@ class Acceptor:
 
     @property
     def is_opening(self) -> bool:
-        """True while an accepted connection has no protocol yet, for example because its TLS handshake has not ended."""
+        """True while an accepted connection has no protocol (the object that reads its requests) yet.
+
+        Usually this is because its TLS handshake has not ended.
+        """
         return bool(self._opening)
 
     async def finish(self) -> None:

@@ -10,7 +10,10 @@ from domogate.common.log import get_logger
 from domogate.edge.listening import CannotListen
 
 CHECK_EVERY = 10.0
-"""In seconds. The files are checked for changes at this interval. A check asks the system for the times of two files."""
+"""In seconds. The files of the certificate and its key are checked for changes at this interval.
+
+A check costs little: it only asks the system for the sizes and times of the two files.
+"""
 
 _log = get_logger(__name__)
 _Signature = tuple[tuple[int, ...] | None, ...]
@@ -90,7 +93,7 @@ class Tls:
 
 
 def _sign_file(path: Path) -> tuple[int, ...] | None:
-    """Return numbers that change when the file or its mode changes, or None if there is no such file."""
+    """Return numbers that change when the file or its permissions change, or None if there is no such file."""
     try:
         found = path.stat()
     except OSError:
@@ -112,5 +115,8 @@ class _HasPassphrase(Exception):
 
 
 def _refuse_passphrase() -> str:
-    """Without this function, OpenSSL would ask for the passphrase on the terminal, and the gateway would wait."""
+    """Raise _HasPassphrase. OpenSSL calls this function if the private key is encrypted.
+
+    Without this function, OpenSSL would ask for the passphrase on the terminal, and the gateway would wait.
+    """
     raise _HasPassphrase

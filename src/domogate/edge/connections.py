@@ -17,7 +17,7 @@ number, its oldest connection is closed.
 """
 _LOG_INTERVAL = 60.0
 _SYSTEM = "system"
-"""Label for connections that the system did not accept, usually because of too many open files."""
+"""The key in `_refused` for connections that the system did not accept, usually because of too many open files."""
 
 _log = get_logger("domogate.edge")
 
@@ -114,7 +114,7 @@ class Connections:
         self._refused[_SYSTEM] += 1
 
     def log_refused(self, now: float) -> None:
-        """Log the number of refused connections, at most once a minute."""
+        """Log how many connections exceeded a limit since the last such line, at most once a minute."""
         refused = sum(self._refused.values())
         if refused > self._logged and now >= self._log_after:
             _log.warning(

@@ -31,7 +31,7 @@ Send = Callable[[Reply], None]
 
 
 AT_ONCE = 8
-"""Number of requests that start in one round of the event loop."""
+"""At most this number of requests start in one round of the event loop."""
 _LARGE = 16_384
 """A body of this number of bytes or more is written separately, because copying it behind its headers would take time."""
 _MOST_BODY = 16_384
@@ -83,12 +83,12 @@ class DirectRequests:
         self._app = app
         self._proxies = ProxyHeadersMiddleware(_do_nothing, list(trusted_proxies)) if trusted_proxies else None
         self.default_headers: Sequence[Header] = ()
-        """The headers that uvicorn adds to every answer, and their printed form. uvicorn makes a new list every second."""
+        """The headers that uvicorn adds to every answer. uvicorn makes a new list every second, because of the header Date."""
         self.printed_default = b""
         self._kept: dict[bytes, DirectRequest] = {}
         self._kept_bytes = 0
         self.find_kept = self._kept.get
-        """Returns the parsed form of a header section that was received before, or None."""
+        """Returns the direct request for a header section that is in the cache (`keep`), or None."""
 
     def find(
         self, method: str, url: bytes, headers: Sequence[Header], *, body_size: int = 0, keep_alive: bool
@@ -181,7 +181,7 @@ class DirectConnection(RequestReader):
         self.direct: DirectRequest | None = None
         """The direct request that is not answered yet."""
         self.head = b""
-        """The header section of the direct request that is not answered yet, if `requests` may keep it. Otherwise empty."""
+        """The header section of the direct request that is not answered yet. Empty if it will not be cached."""
         self.body = b""
         """The body of the direct request that is not answered yet."""
         self.deadline = inf
@@ -192,8 +192,8 @@ class DirectConnection(RequestReader):
     def parse_piece(self, data: bytes, at: int, *, is_whole: bool) -> int:
         """Parse the next piece of a request in `data`. Return the index of the first byte that was not used.
 
-        `is_whole` is true if the piece can be a whole header section. A body that has arrived completely is not given to the
-        parser.
+        `is_whole` is true if the piece can be a whole header section. The body of a direct request has arrived completely, so
+        it is not given to the parser.
         """
         end = self.find_end(data, at)
         piece = data if at == 0 and end == len(data) else data[at:end]

@@ -61,7 +61,7 @@ class Guards:
         self.connections = Connections() if connections is None else connections
         self.now = 0.0
         self.is_draining = False
-        """True after a stop: each answer is the last one on its connection."""
+        """True when the server has begun to stop: each answer is then the last one on its connection."""
         shortest = min(limits.header_deadline, limits.body_deadline, limits.keep_alive)
         self.sweep_interval = min(0.5, max(0.05, shortest / 4))
 

@@ -35,7 +35,10 @@ _DROP_SYN = b"".join(
 
 
 class CannotListen(OSError):
-    """The gateway cannot listen on its port, so it does not start. The message names the setting."""
+    """The gateway cannot listen on its port, or cannot use its certificate. At the start, the gateway then ends.
+
+    The message names the setting.
+    """
 
     def __init__(self, message: str, number: int = 0) -> None:
         super().__init__(number, message)
@@ -49,7 +52,10 @@ class ManagedSocket(socket.socket):
 
 
 class Listening(msgspec.Struct, frozen=True):
-    """Bound ports that accept no connection before `run`. If port 0 was requested, `port` is the port that the system chose."""
+    """Bound ports. They accept no connection before `server.run`.
+
+    If port 0 was requested, `port` is the port that the system chose.
+    """
 
     host: str
     port: int
@@ -68,7 +74,7 @@ async def listen(
     reuse_port: bool = False,
     managed: Sequence[ManagedSocket] = (),
 ) -> AsyncIterator[Listening]:
-    """Bind the ports, so that the real port is known before the gateway is built.
+    """Bind the ports, so that the real port is known before the gateway is built. Close them at the end of the `with` block.
 
     Raises CannotListen if a port cannot be bound. With `reuse_port`, several processes of the same user can bind `port`. The
     system gives each connection to one of these processes. If `managed` has ports, they are used instead of `port`.

@@ -188,8 +188,8 @@ def setup_logs(
 ) -> None:
     """Write the lines of all loggers of the process to `stream` (default: standard error) in one format.
 
-    Lines below `level` are not written. If several processes write to the same stream, `process` is given, and every line
-    contains it.
+    Lines below `level` are not written. `process` is the name or number of this process. It is given if several processes write
+    to the same stream; then every line contains it.
     """
     repeats = LogRepeats()
     atexit.register(repeats.flush, everything=True)

@@ -24,7 +24,7 @@ Value = Callable[[], float] | Callable[[], Labelled]
 
 
 class Durations:
-    """The durations of the requests of one operation. `count` also counts the requests whose duration is not measured."""
+    """The durations of the requests of one operation. `count` also counts event streams, whose duration is not measured."""
 
     __slots__ = ("buckets", "count", "total")
 
@@ -95,7 +95,7 @@ class Metrics:
         self._name_api = name_api
         self.in_flight = 0
         self.prepare: Callable[[], Awaitable[None]] | None = None
-        """This function is awaited before each scrape."""
+        """This function is awaited before each scrape. It reads anew the values that some metrics show."""
         self._metrics: list[_Metric] = []
         self._durations: dict[tuple[str, int], Durations] = {}
         self._refused: dict[int, int] = {}

@@ -188,7 +188,10 @@ class GuardedProtocol(PartWriter):
     # --- answers out --------------------------------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
-        """Does the same as uvicorn's method, with a deadline instead of a timer."""
+        """Continue with the next request after an answer is complete.
+
+        This replaces uvicorn's method, which would start a timer for an idle connection. Here such a connection has a deadline.
+        """
         self.server_state.total_requests += 1
         # While the client does not read this answer, its next request waits.
         if not self.transport.is_closing() and not self.flow.write_paused:
@@ -250,7 +253,7 @@ class GuardedProtocol(PartWriter):
     def begin_drain(self) -> None:
         """Make the running request the last request of this connection.
 
-        If it has not arrived completely, its rest must arrive soon.
+        If its header section has not arrived completely, the rest of the header section must arrive soon.
         """
         if self._watching == HEAD:
             self.deadline = min(self.deadline, self.loop.time() + self._time_limit())
@@ -263,7 +266,7 @@ class GuardedProtocol(PartWriter):
         cycle.keep_alive = cycle.keep_alive and cycle.response_started and not is_stream
 
     def close_if_quiet(self) -> None:
-        """Close the connection in a drain if no byte of a request has arrived and none is likely to arrive."""
+        """In a drain, close the connection if no request is running or arriving, and the connection is not new (`_QUIET`)."""
         is_busy = self._is_answering() or self.phase or self.seen or self._ahead or self._closing
         is_new = self.loop.time() < self._opened_at + _QUIET
         if not is_busy and not is_new and not self._place.has_unread_bytes():
@@ -273,7 +276,7 @@ class GuardedProtocol(PartWriter):
         self.refuse(Refusal(400, msg))
 
     def refuse(self, refusal: Refusal) -> None:
-        """Stop reading input, answer, and close the connection."""
+        """Stop reading input, answer with the refusal unless an answer has begun, and close the connection."""
         self._refusal = refusal
         self.deadline = inf
         self.flow.blocked = False
@@ -315,7 +318,8 @@ class GuardedProtocol(PartWriter):
 async def _receive(cycle: Any, receive: Receive) -> Any:
     """Return the next message of ASGI. A body that has arrived completely is returned even if the client has left since.
 
-    uvicorn drops such a body. A direct request has its body from the beginning, so it is also carried out (Decision 0106).
+    uvicorn drops such a body. But a direct request is carried out even if its client has left, and the same rule must hold for
+    requests through ASGI (Decision 0106).
     """
     message = await receive()
     if message["type"] == "http.disconnect" and cycle.body and not cycle.more_body and not cycle.response_complete:

@@ -42,7 +42,7 @@ class RequestReader(HttpToolsProtocol):
         self.guards, self.limits = guards, guards.limits
         self.phase = IDLE
         self.seen = 0
-        """Number of bytes since the last complete part of the request."""
+        """Number of bytes since a header section, a part of a body, or a request was last complete."""
         self._piece = 0
         self._begun = b""
         """The first bytes of a request whose method is not complete yet."""
@@ -111,14 +111,14 @@ class RequestReader(HttpToolsProtocol):
                 return
 
     def begin_parser(self) -> None:
-        """Parse the next bytes as the beginning of a request."""
+        """Make a new parser, which takes the next bytes as the beginning of a request."""
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
 
     def _restart_without_upgrade(self) -> bytes:
-        """Parse the header section again without the header Upgrade (RFC 9110 §7.8).
+        """Make a new parser. Return the header section without the header Upgrade, to be parsed again (RFC 9110 §7.8).
 
-        Otherwise llhttp would treat the body as data of the new protocol.
+        With this header, the parser llhttp would treat the body as data of the new protocol.
         """
         version = self.parser.get_http_version().encode()
         head = [b"%b %b HTTP/%b\r\n" % (self.parser.get_method(), self.url, version)]
@@ -128,9 +128,10 @@ class RequestReader(HttpToolsProtocol):
         return b"".join([*head, b"\r\n"])
 
     def _restart_with_known_method(self, data: bytes) -> bytes | None:
-        """Parse a request with an unknown method again, with a known method instead.
+        """Make a new parser. Return `data` with a known method instead of the unknown method, to be parsed again.
 
-        The family of the URL can then answer 405 in its own error shape, with its Allow header.
+        The family of the URL can then answer 405 in its own error shape, with its Allow header. Return None if `data` does not
+        begin with a method.
         """
         match = _find_method(data)
         if match is None:
@@ -207,7 +208,11 @@ class RequestReader(HttpToolsProtocol):
         self.seen = 0
 
     def _has_usual_form(self) -> bool:
-        """Whether this is a GET request without a body, or a POST request whose body, if it has one, has a declared length."""
+        """Whether this request may be a direct request, as far as its method and body are concerned.
+
+        These are GET requests without a body, and POST requests whose body, if they have one, has a declared length. A POST
+        request with the header `Expect: 100-continue` is not among them.
+        """
         method = self.parser.get_method()
         return (method == b"GET" and not self._has_body) or (
             method == b"POST" and not self._is_chunked and not self.expect_100_continue

@@ -154,7 +154,7 @@ class DrainingServer(uvicorn.Server):
         self.begin_drain()
 
     def begin_drain(self) -> None:
-        """Stop the server. From now on, each answer is the last one on its connection. A second call has no effect."""
+        """Begin to stop the server: from now on, each answer is the last one on its connection. A second call has no effect."""
         self.should_exit = True
         if self.guards.is_draining:
             return
@@ -178,7 +178,7 @@ class DrainingServer(uvicorn.Server):
             self._abort_all()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Does the same as uvicorn's method, with our own acceptor instead of the acceptor of the event loop."""
+        """Begin to accept connections. This replaces uvicorn's method: `Acceptor` accepts them, not the event loop."""
         deadline = self.guards.limits.header_deadline
         self._acceptors = [
             Acceptor(listener, self._open_protocol, self.guards.connections, self._tls, deadline) for listener in sockets or ()
@@ -217,7 +217,10 @@ class DrainingServer(uvicorn.Server):
     """The exception that `on_ready` raised, or None."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Does what uvicorn's method does, but loses no request that has arrived."""
+        """Answer the requests that have arrived, within the time of the drain. Then abort all connections and cancel the rest.
+
+        This replaces uvicorn's method, which could lose requests that have arrived.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._drain):
                 await self._answer_the_rest()
@@ -283,7 +286,7 @@ async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
 def _stopped_by_signals(server: DrainingServer) -> Iterator[None]:
     """Inside the `with` block, the first SIGTERM or SIGINT drains the server, and the second signal aborts it.
 
-    Only the main thread receives signals.
+    Only the main thread receives signals, so this function does nothing in another thread.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -18,7 +18,7 @@ _MOST = 16
 def take_sockets() -> tuple[ManagedSocket, ...]:
     """Return the ports that the service manager opened for this process. A second call returns nothing.
 
-    Raises CannotListen if one of them is not a TCP port that listens.
+    Raises CannotListen if one of them is not a TCP port that listens, or if there are more than `_MOST`.
     """
     given = {name: os.environ.pop(name, "") for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")}
     if given["LISTEN_PID"] != str(os.getpid()):  # The ports are for another process, which started this one.

@@ -137,7 +137,7 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
 
 
 def _check_address(path: Path, email: str) -> Iterator[Finding]:
-    """Yield a finding if the address is not a real one: it stands for the login name of an account (Decision 0100)."""
+    """Yield a finding if the address gets no mail, because it stands for the login name of an account (Decision 0100)."""
     if is_login_name_email(email):
         problem = f"{quoted(email)} stands for the login name of an account without an e-mail address"
         yield Finding(path, problem, "an address at which the person gets mail")
@@ -193,9 +193,10 @@ def _remember(check: OptionCheck) -> OptionCheck:
 
 
 def _missing_drivers(modules: Sequence[Placed]) -> Iterator[Finding]:
-    """Yield a finding if modules name no driver.
+    """Yield a finding if modules of a plant have no driver.
 
-    There is one finding for each plant, not for each module, because a file of an earlier version names no driver at all.
+    There is one finding for each plant, not for each module: a file of an earlier version names no driver at all, and would
+    have very many findings.
     """
     if not modules:
         return

@@ -35,8 +35,9 @@ _PASSED_ON = Scalar("", True, 0, 0)
 def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | None, list[Mistake]]:
     """Return the root of the document, and the mistakes in the YAML syntax.
 
-    A document without a root cannot be checked further. If `take_plant` is given, it is called with each plant, and
-    the returned document has no plants. Raises UnicodeDecodeError if the file is not UTF-8.
+    The root is None if the file is empty or could not be parsed to its end. If `take_plant` is given, it is called with each
+    plant, and the returned document has an empty node in the place of each plant. Raises UnicodeDecodeError if the file is not
+    UTF-8.
     """
     text = _CheckedText(file)
     composer = _Composer(take_plant)
@@ -112,7 +113,7 @@ class _Composer:
         self._documents = 0
 
     def take(self, event: yaml.Event) -> bool:
-        """Handle the next event of the YAML parser. Returns False if reading must stop."""
+        """Handle the next event of the YAML parser. Returns False at a mistake after which the rest of the file is not read."""
         mark = event.start_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         # Nearly all events are correct scalars, so they are handled first.

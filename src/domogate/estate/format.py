@@ -93,7 +93,7 @@ LIMITS = Shape(
     valid_from=TIME,
     valid_until=TIME,
 )
-"""These keys are in the same record as the e-mail address of a guest."""
+"""The limits of a guest. In the file, these keys are in the same record as the e-mail address of the guest."""
 METRIC = Shape(Metric, label=AS_IS, type=word(MetricType))
 CAPABILITY = Shape(Capability, name=AS_IS, command=AS_IS, request=AS_IS, notification=AS_IS)
 MODULE = Shape(
@@ -172,7 +172,7 @@ STATES: dict[DeviceKind, Shape[Any]] = {
 
 
 class StepKind(NamedTuple):
-    """A kind of scene step: its word, the kind of module, and the command with its parameters."""
+    """A kind of scene step: its word (the value of the key `do`), the kind of module, and the command with its parameters."""
 
     word: str
     kind: DeviceKind

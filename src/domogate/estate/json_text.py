@@ -22,7 +22,7 @@ _not_storable = re.compile("[\x00\ud800-\udfff]").search
 def read_json_parts(text: str) -> Iterator[tuple[str, Raw]]:
     """Yield the top-level keys with their values, and last each plant separately, with the key `plants`.
 
-    Raises NotSimple if the text is not JSON, or may have a mistake.
+    Raises NotSimple if the text is not JSON, is longer than `MOST_TEXT`, or may have a mistake.
     """
     if len(text) > MOST_TEXT or has_odd_characters(text):
         raise NotSimple
@@ -45,7 +45,7 @@ def read_json_parts(text: str) -> Iterator[tuple[str, Raw]]:
 
 
 class _Number(str):
-    """A number as it is written."""
+    """A number, still as text. This class distinguishes it from a value in quotes, which is a plain str."""
 
     __slots__ = ()
 

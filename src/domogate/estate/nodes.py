@@ -1,4 +1,4 @@
-"""The nodes of an estate file: its values with line and column. A scalar is text; no Python objects are constructed."""
+"""The nodes of an estate file: its values with line and column. Numbers are still text; `values.py` converts them."""
 
 from typing import TypeAlias
 

@@ -36,7 +36,7 @@ def check_plant(path: Path, plant: Record, modules: Sequence[Placed]) -> Iterato
 
 
 def _guest(path: Path, guest: Record, plant: Record, placed: Sequence[Placed]) -> Iterator[Finding]:
-    """Check that the floors, ambients and modules of a guest are in the plant, and that the period ends after it begins."""
+    """Check that the floors, ambients and modules of a guest are in the plant, and that the access ends after it begins."""
     floors = [floor for _, floor in records(plant, "floors")]
     ambients = [ambient for holder in (*floors, plant) for _, ambient in records(holder, "ambients")]
     modules = [module.record for module in placed]

@@ -31,7 +31,7 @@ def print_estate(estate: Estate) -> str:
 
 
 def print_in_parts(people: Estate, plants: Iterable[EstatePlant]) -> Iterator[str]:
-    """Yield the text in pieces. The plants come from `plants`, and everything else from `people`."""
+    """Yield the text of the estate file in pieces. The plants come from `plants`, and everything else from `people`."""
     return emit_lists(
         {
             "users": map(_user, people.users),

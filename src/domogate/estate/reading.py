@@ -94,7 +94,11 @@ class _Scan:
         users: Any = None,
         passed_on: int = 0,
     ) -> None:
-        """`users` are the data of the users, if they are known. `passed_on` is the number of plants that `take` got before."""
+        """`users` are the data of the users, if an earlier pass has read them.
+
+        `passed_on` is the number of plants that `take` got in an earlier pass: these plants are checked, but not passed on
+        again.
+        """
         self._source = source
         self._take = take
         self._drivers = drivers
@@ -134,9 +138,9 @@ class _Scan:
         return (self._builder or EstateBuilder(users)).build(document, self._source), users
 
     def _know_users(self, users: Any, refused: Sequence[Finding]) -> None:
-        """Prepare to check and build plants, because plants refer to users.
+        """Prepare to check and build plants, which name users of the file.
 
-        `refused` are the violations of the schema in the users.
+        `refused` are the violations of the schema in the users. If the users have mistakes, plants are checked but not built.
         """
         self._checks = PlantChecks(users, self._drivers)
         if not [*refused, *check_users({_USERS: users})]:

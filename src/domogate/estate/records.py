@@ -27,7 +27,7 @@ def texts(path: Path, parent: Record, key: str) -> Iterator[tuple[Path, str]]:
 
 
 def people_of(path: Path, plant: Record, key: str) -> Iterator[tuple[Path, str]]:
-    """Yield the e-mail addresses under the key, including those of guests, each with its path."""
+    """Yield the e-mail addresses under the key `allowed` or `invited`, including those of guests, each with its path."""
     yield from texts(path, plant, key)
     for at, guest in records(plant, key, path):
         if (email := text(guest, "email")) is not None:

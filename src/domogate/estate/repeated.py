@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 HEAD = ("id", "internalId", "name")
-"""The keys that differ between repeated records. They are the first keys of a record in an export."""
+"""The keys whose values differ between repeated records. They are the first keys of a record in an export."""
 MARK = "\0"
 """The beginning of a list item that stands for a repeated record. A file cannot contain this character."""
 MOST_RESTS = 1_000

@@ -131,7 +131,7 @@ def _blocks(text: TextIO, begin: str | None) -> Iterator[str]:
 
 
 def _read_rows(part: str) -> list[_Row]:
-    """Return the lines that are neither empty nor comments."""
+    """Split the lines that are neither empty nor comments. Raises NotSimple if one of them is not simple YAML."""
     rows = _split_lines(part)
     if len(rows) != part.count("\n"):
         contents = [line for line in part.split("\n") if (content := line.lstrip(" ")) and content[0] != "#"]
@@ -141,7 +141,7 @@ def _read_rows(part: str) -> list[_Row]:
 
 
 def _read_part(key: str, found: Raw) -> Raw:
-    """Return the value of the key. For the key `plants`, return the only plant of the list."""
+    """Return the value of the key in the mapping `found`. The value of `plants` is a list of one plant: return this plant."""
     value = found.get(key) if isinstance(found, dict) else None
     if key != PLANTS:
         return value

@@ -23,7 +23,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 class SchemaGuide:
-    """Finds the parts of the schema that apply to a node."""
+    """Converts nodes to data. For each node, it finds the parts of the schema that apply to the node."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -97,7 +97,10 @@ class SchemaGuide:
 
 
 def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
-    """Return the value of a scalar. A missing value is always None. A quoted value is always text."""
+    """Return the value of a scalar. A quoted value is always text.
+
+    Without quotes, an empty value, `null` and `~` are None. Other values are text if `as_text` is true.
+    """
     if not scalar.plain:
         return scalar.text
     if scalar.text in NULLS:
@@ -123,7 +126,7 @@ def types_of(schema: Schema) -> list[str]:
 
 
 def condition_holds(condition: Schema, value: Any) -> bool:
-    """Evaluate an `if` of the estate's schema: a type, required keys, and the allowed words of these keys.
+    """Return whether the value fulfils an `if` of the estate's schema: a type, or required keys and their allowed words.
 
     `value` is a node, or the data made from it.
     """

@@ -49,13 +49,13 @@ from domogate.ports import Clock, DeviceHost, MessageTrace, NotHeld, Picture
 _log = get_logger(__name__)
 
 _MOST_ANSWERING = 10_000
-"""The number of questions of other gateways that are answered at the same time."""
+"""The largest number of questions of other gateways that are answered at the same time. More questions are refused."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 1.0
 """In seconds. If there is no answer after this time, the question is sent again: the question or its answer may be lost."""
 _FEED_PAUSE = 0.005
 _LAST_ANSWERS = 1.0
-"""In seconds. When the gateway lets shards go or leaves the cluster, it answers earlier questions within this time."""
+"""In seconds. A gateway that lets shards go or leaves the cluster answers earlier questions for at most this time."""
 _LEEWAY = 0.15
 """In seconds. A caller still waits for this time after the deadline.
 
@@ -105,7 +105,7 @@ class NatsFabric:
         self.asked = 0
         """The number of questions that this gateway has sent to other gateways since its start."""
         self.answered = 0
-        """The number of questions that this gateway has received from other gateways since its start."""
+        """The number of questions of other gateways that this gateway has begun to answer since its start."""
 
     def serve(self, host: DeviceHost) -> None:
         self._local.serve(host)
@@ -147,7 +147,7 @@ class NatsFabric:
         await wait_for_event(self._shards.equal, _LAST_ANSWERS)
 
     async def flush(self) -> None:
-        """Wait until the server knows the subscriptions. Without a connection, return at once."""
+        """Wait until the NATS server knows the subscriptions of this gateway. Without a connection, return at once."""
         with suppress(ConnectionError):
             await self._connection.flush()
 
@@ -223,8 +223,9 @@ class NatsFabric:
     ) -> T:
         """Ask the gateway that drives the plant. If the plant is moving to another gateway, wait for that gateway.
 
-        If there is no answer, the question is sent again. By then, another gateway may drive the plant. An order that arrives
-        twice with the same id is executed once.
+        If there is no answer, the question is sent again, because another gateway may drive the plant now. An order that
+        arrives twice with the same id is executed once. Raises DeviceTimeout at the deadline. Raises DeviceOffline if no
+        gateway drives the plant, or if there is no connection to NATS until the deadline.
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:

@@ -1,4 +1,4 @@
-"""Messages about the progress of gateways in the change feed (services/cluster/propagation.py)."""
+"""Messages about progress: which changes of the change feed another gateway has applied (services/cluster/propagation.py)."""
 
 import asyncio
 import re
@@ -27,7 +27,7 @@ The name of a cluster has at most 40 characters, so a subject for answers has at
 
 
 class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A question about a position in the change feed, or an answer.
+    """A question whether gateways have applied the changes up to `cursor`, or the answer: the member has applied them.
 
     In a question, `sender` is the subject to which the answers are sent. In an answer, `sender` is the id of the member that
     answers.

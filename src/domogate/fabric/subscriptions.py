@@ -27,7 +27,7 @@ class ShardSubscriptions:
         self.moved = asyncio.Event()
         """Set when shards get a holder. Then a new event takes its place."""
         self.equal = asyncio.Event()
-        """Set while the server knows the present set of shards."""
+        """Set while the subscriptions of this gateway are those of the shards in `held`."""
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -86,7 +86,7 @@ def calling(callback: Callable[[], None]) -> Callable[[Msg], Awaitable[None]]:
 
 
 async def signal(connection: NatsConnection, subject: str, content: bytes = b"") -> None:
-    """Send a message that may be lost."""
+    """Send a message. Without a connection the message is lost, and nothing is raised: other gateways find the change later."""
     try:
         await connection.publish(subject, content)
     except ConnectionError as error:

@@ -1,4 +1,4 @@
-"""The JSON of a chronothermostat (Spec 2.8), for the answer of E12 and for notifications (X6, Decision 0047)."""
+"""The JSON of a chronothermostat (Spec 2.8), for the answers of E12 and X9 and for notifications (X6, Decision 0047)."""
 
 from typing import Annotated, Any, Literal
 

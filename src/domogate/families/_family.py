@@ -98,7 +98,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     lifecycle: Lifecycle | None = None
     """The lifecycle of the operation; None means the lifecycle of the family."""
     extension: str = ""
-    """The reason for an operation that is not in the specification (Decision 0041). Its id begins with X."""
+    """The reason for an operation that is not in the specification (Decision 0041). The id of such an operation begins with X.
+
+    Empty for an operation of the specification.
+    """
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -45,19 +45,19 @@ class SimulatedModule:
         self.reported = reported
         self.reachable = reachable
         self.confirmed = True
-        """False if no driver has reported the state yet, or if the module was silent and has not reported again."""
+        """False if no driver has reported the state yet, or if the module was absent or slow and has not reported since."""
         self.behaviour = Behaviour.NORMAL
         self.absence: Absence | None = None
 
     def matches(self, module: Module) -> bool:
-        """Whether the device can still be used for the module: only the behaviour in the options may differ."""
+        """Whether the module has the same kind and, except `simulate`, the same options as before: then its device is kept."""
         return self._kind is module.kind and self._options == _permanent(module.options)
 
     def apply_options(self, module: Module, now: float) -> None:
-        """Apply the behaviour from the module's options.
+        """Apply the option `simulate`, and check all options of the module.
 
-        The option `simulate` can make a module absent. If the module was already absent for this reason, the start time of its
-        absence does not change.
+        `simulate: offline` or wrong options make a module absent. If the module was already absent for the same reason, the
+        start time of its absence does not change.
         """
         self.name = module.name
         if not self.responds:
@@ -176,7 +176,8 @@ class SimulatedPlant:
     def attach(self, modules: Sequence[AttachedModule], now: float) -> Iterator[None]:
         """Simulate exactly these modules.
 
-        Modules that are already simulated keep their devices. Each step of the iterator handles a few modules.
+        A module that is already simulated keeps its device, unless its kind or its options have changed (see `matches`). Each
+        step of the iterator handles a few modules.
         """
         # Meters are last, because they measure the power of the other devices.
         modules = sorted(modules, key=lambda attached: attached.module.kind is DeviceKind.ENERGYMETER)
@@ -222,7 +223,10 @@ class SimulatedPlant:
         )
 
     def _assign_rooms(self, now: float) -> None:
-        """Assign devices to rooms, and connect all devices to the meters. Only a room with a thermostat has a temperature."""
+        """Assign devices to the rooms that their option `room` names, and let the meters measure all devices.
+
+        Only a room with a thermostat is simulated. A thermostat without this option has a room of its own.
+        """
         devices = [module.device for module in self._modules.values() if module.device is not None]
         rooms: dict[str, Room] = {}
         for module in self._modules.values():

@@ -121,9 +121,9 @@ def _shown(watts: float, most: float = inf) -> float:
 class Plug(Device[PlugState]):
     """A plug. It uses power while it is on.
 
-    The option `load` names an appliance, and the option `watts` gives its power. Without these options, the seed of the
-    simulator selects an appliance. The stored state may have a power in watts. If the selected appliance can never use this
-    power, the plug has no appliance: it always uses the stored power.
+    The option `load` names an appliance. Instead of it, the option `watts` gives a fixed power. Without these options, the seed
+    of the simulator selects an appliance. But if the plug is on, and its stored state has a power that this appliance can never
+    use, the plug has no appliance: it uses the stored power whenever it is on.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")
@@ -183,7 +183,7 @@ class Multisocket(Device[MultisocketState]):
     """A multisocket. It has four sockets unless its state or an option has another number. Each socket has a load.
 
     Its power and energy are reported only as readings, because the state of a multisocket has no fields for them. So the
-    counter starts at 0 each time the module is attached.
+    counter starts at 0 each time this object is made, for example after a restart.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")

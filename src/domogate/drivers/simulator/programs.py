@@ -28,7 +28,7 @@ SET_POINTS: dict[ThermostatFunction, dict[Level, float]] = {
 _DAY = 1440
 _WEEK = 7 * _DAY
 _MONDAY = 3 * _DAY
-"""The epoch began on a Thursday, three days after the beginning of its week."""
+"""In minutes: the time from the last Monday before the epoch to the epoch, because 1 January 1970 was a Thursday."""
 
 Day = tuple[tuple[str, Level], ...]
 

@@ -27,7 +27,7 @@ class Remote(Device[RemoteState]):
         battery = self.state.battery
         fifth = 0 if battery is Battery.UNKNOWN else _WORDS.index(battery)
         self._charge = (fifth + 0.05 + 0.9 * self.random.of("charge")) / len(_WORDS)
-        """The charge at the start. The state has only a battery level, which stands for a fifth of the charge."""
+        """The charge at the start: a random value in the fifth that the battery level of the state stands for."""
 
     def first_state(self) -> RemoteState:
         return RemoteState(battery=self.random.pick("battery", _WORDS), firmware=_firmware(self.random))

@@ -11,7 +11,7 @@ _STEP = 120.0
 _STEPS = 100
 """The heating is computed every `_STEP` seconds.
 
-If much time passes in one call, the heating is computed in only `_STEPS` steps.
+If much time passes in one call, the steps are longer, so that there are at most `_STEPS` steps.
 """
 _MEMORY = 2 * 86_400.0
 """In seconds. If more time has passed since the last computation, only the last `_MEMORY` seconds are computed.
@@ -30,7 +30,7 @@ class Regulator(Protocol):
     def regulate(self, at: float, celsius: float) -> float:
         """Switch the heating or cooling on or off, as this time and this room temperature require.
 
-        Returns the number of degrees by which the thermostat warms the room after a long time.
+        Returns by how many degrees the thermostat would warm the room in a long time: below 0 if it cools, 0 if it is off.
         """
         ...
 
@@ -65,7 +65,7 @@ class Room:
         self._devices: Sequence[RoomDevice] = ()
 
     def set_devices(self, devices: Sequence[RoomDevice]) -> None:
-        """Replace the devices of the room. Its thermostats are added after this call."""
+        """Replace the devices of the room, and empty `thermostats`. The caller then adds the thermostats of the room."""
         self._devices = devices
         self.thermostats = []
 

@@ -23,11 +23,11 @@ class SeededRandom:
         self._key = int.from_bytes(blake2b(f"{seed}/{module_id}".encode(), digest_size=8).digest(), "big")
 
     def derive(self, name: str) -> "SeededRandom":
-        """Return the random numbers of one part of the module."""
+        """Return the random numbers of one part of the module, for example of one socket."""
         return SeededRandom(self._key, name)
 
     def of(self, purpose: str, slot: int = 0) -> float:
-        """Return a number in [0, 1) that depends on the purpose and the slot."""
+        """Return a number in [0, 1) that depends on the purpose and the slot (the number of an interval of time)."""
         return _make_number(self._key, purpose, slot)
 
     def between(self, purpose: str, low: float, high: float, slot: int = 0) -> float:

@@ -97,7 +97,7 @@ class Thermostat(Device[ThermostatState]):
     def regulate(self, at: float, celsius: float) -> float:
         """Apply the program and the end of a timed mode, and switch the heating or cooling.
 
-        Returns by how many degrees the thermostat warms the room after a long time.
+        Returns by how many degrees the thermostat would warm the room in a long time: below 0 if it cools, 0 if it is off.
         """
         ends = self._ends
         if ends is not None and at >= ends:
@@ -121,7 +121,7 @@ class Thermostat(Device[ThermostatState]):
         self._period = None
 
     def _follow(self, at: float, *, restart: bool = False) -> None:
-        """In automatic mode, apply the set point of a period that has begun."""
+        """In automatic mode, apply the set point of a new period. With `restart`, apply it even if the period is not new."""
         period = self._period_at(at)
         if period is None or (period == self._period and not restart):
             return
@@ -217,7 +217,10 @@ class Thermostat(Device[ThermostatState]):
         self._set_load(self._wants_load(self.room.celsius, self.state.load_active and self.state.function is before.function))
 
     def _program_for(self, mode: ThermostatMode, program: int | None) -> int | None:
-        """Return the program for a mode. In automatic mode a program is always active (Spec 2.8)."""
+        """Return `program`, or the first program of the thermostat if `program` is None in automatic mode.
+
+        In automatic mode a program is always active (Spec 2.8).
+        """
         return self._programs[0] if program is None and mode is ThermostatMode.AUTOMATIC else program
 
 
