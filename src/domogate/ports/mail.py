@@ -11,13 +11,13 @@ class MailKind(StrEnum):
 
     PASSWORD_LINK = "password_link"
     INVITATION = "invitation"
-    """For a person who needs a link to set a password."""
+    """For a person who is invited to a home and has no password yet. The mail has a link to set one."""
     SHARED_HOME = "shared_home"
     """For a person who is invited to a home and already has an account."""
     EMAIL_LINK = "email_link"
     """Sent to a new e-mail address. The link proves that the person can read mail at this address."""
     EMAIL_CHANGED = "email_changed"
-    """Sent to the old e-mail address after a change."""
+    """Sent to the old e-mail address after a person has changed the address."""
     ACCOUNT_DELETED = "account_deleted"
 
 
@@ -41,6 +41,6 @@ class Mail(Protocol):
     async def send(self, mail: OutgoingMail, /) -> bool:
         """Send the mail and return True. Return False if no mail server is configured.
 
-        Raise OSError if the mail was not sent.
+        Raise OSError if the mail server cannot be reached, is not trusted, or refuses the mail.
         """
         ...

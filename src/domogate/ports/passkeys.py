@@ -17,7 +17,10 @@ class PasskeyRefused(Exception):
 
 
 class UnverifiedAnswer(msgspec.Struct, frozen=True):
-    """An answer of an authenticator, before its signature is checked. The id and the handle are in base64url."""
+    """An answer of an authenticator, before its signature is checked.
+
+    `credential_id` and `user_handle` are in base64url.
+    """
 
     text: str
     credential_id: str
@@ -50,7 +53,8 @@ class PasskeyVerifier(Protocol):
     async def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
         """Return the options of `navigator.credentials.get()` as JSON.
 
-        `known` are the passkeys that the person may use. If there are none, every passkey is allowed.
+        `known` are the passkeys that the person may use. If `known` is empty, every passkey is allowed: the gateway then learns
+        from the passkey who the person is.
         """
         ...
 

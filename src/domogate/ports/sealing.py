@@ -20,11 +20,11 @@ class SealBroken(RuntimeError):
 class Sealer(Protocol):
     """Encrypts secrets under keys that are not in the database. `place` names the table, column and row of a secret.
 
-    The threads of the store call the methods.
+    Several threads of the store may call the methods at the same time.
     """
 
     def choose_key(self, stored: str | None) -> str:
-        """Return the id of the key to use: `stored`, or the first key if the database has no key id yet.
+        """Return the id of the key to use: `stored`, or the first key of this sealer if the database has no key id yet.
 
         Raise SecretKeyMissing if this key was not found.
         """
@@ -36,5 +36,5 @@ class Sealer(Protocol):
 
     def seal(self, key_id: str, place: str, secret: str) -> str: ...
     def unseal(self, place: str, sealed: str) -> str:
-        """Decrypt a secret. Raise SecretKeyMissing if its key was not found, and SealBroken if it was changed or moved."""
+        """Decrypt a secret. Raise SecretKeyMissing if its key was not found, SealBroken if the secret was changed or moved."""
         ...

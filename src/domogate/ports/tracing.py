@@ -12,9 +12,9 @@ class MessageTrace(Protocol):
     """
 
     def ask(self, subject: str) -> AbstractContextManager[dict[str, str]]:
-        """Make a span for an order or a question, and return the headers of its message."""
+        """Make a span for an order or a question. The result is a context manager that gives the headers of the message."""
         ...
 
     def answer(self, subject: str, headers: Mapping[str, str] | None, work: Awaitable[None]) -> Awaitable[None]:
-        """Do the work in a span that belongs to the trace of the message."""
+        """Await `work` in a span that belongs to the trace that the headers of the message name."""
         ...

@@ -16,7 +16,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 class BadRecording(Exception):
-    """The file is not a recording. The message says why."""
+    """The file is not a recording, or no estate file can be made from it. The message says why."""
 
 
 class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -66,7 +66,10 @@ class RecordingFile:
 
 
 def read_recording(path: Path) -> Iterator[Exchange]:
-    """Yield the exchanges in their order. Raises BadRecording and OSError."""
+    """Yield the exchanges in their order.
+
+    Raises BadRecording if the file is too large or is not a recording, and OSError if it cannot be read.
+    """
     if path.stat().st_size > LARGEST_RECORDING:
         raise BadRecording(f"{path} has more than {LARGEST_RECORDING // 2**20} MiB.")
     decode = msgspec.json.Decoder(Exchange).decode

@@ -43,7 +43,7 @@ class Recorder(Responder):
         ca_file: str | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Raises ValueError if `upstream` is not an http or https URL."""
+        """Raises ValueError if `upstream` is not an http or https URL, or contains a user name."""
         self._parts, self._timeout, self._tell = parse_upstream(upstream), timeout, tell
         self._tls = ssl.create_default_context(cafile=ca_file) if self._parts.scheme == "https" else None
         self._file, self._families = file, frozenset(families)

@@ -66,7 +66,10 @@ class Redactor:
         self._lock = Lock()
 
     def redact(self, value: Any, field: str = "", *, of_people: bool = False) -> Any:
-        """Return the JSON value without secrets and personal data. `of_people` is true inside lists of people."""
+        """Return the JSON value without secrets and personal data.
+
+        `of_people` is true inside lists of people: there, every text is replaced.
+        """
         if isinstance(value, dict):
             return {
                 name: self.redact(one, name, of_people=of_people or name in _PEOPLE)

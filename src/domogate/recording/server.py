@@ -26,7 +26,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer. The server adds the length of its body."""
+    """An answer. The server adds the header with the length of the body."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -73,7 +73,7 @@ class ToolServer(ThreadingHTTPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Show an unexpected error. A client that ends its connection is not an error of the tool."""
+        """Show an unexpected error. An OSError is not shown: it occurs, for example, when a client ends its connection."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 

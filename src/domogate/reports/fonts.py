@@ -68,9 +68,10 @@ def _is_visible(letter: str) -> bool:
 
 
 def choose_typeface(texts: Iterable[str]) -> Typeface:
-    """Return Helvetica if it can print all letters.
+    """Return Helvetica if it can print all letters of the texts.
 
-    Otherwise return the installed font that can print most of the other letters.
+    Otherwise return the installed font that has most of the letters that Helvetica does not have. If no font has any of them,
+    return Helvetica.
     """
     letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}
     foreign = {letter for letter in letters if letter > 255 and not chr(letter).translate(_SPELLED).isascii()}

@@ -68,7 +68,10 @@ def print_moment(at: float | None, zone: tzinfo, *, day_only: bool = False) -> s
 
 
 def print_failures(failures: tuple[Failure, ...], between: str = " - ") -> list[str]:
-    """Return each failure as text, with its code. The types `BLOCK.OK` and `REMOTE.STATUS.OK` are left out."""
+    """Return each failure as text, with its code.
+
+    The types `BLOCK.OK` and `REMOTE.STATUS.OK` are left out: they say that there is no failure.
+    """
     return [f"{FAILURES[one.type]}{between}{one.type}" for one in failures if FAILURES[one.type] != "none"]
 
 
@@ -84,7 +87,7 @@ def print_outcome(test: EmergencyTest) -> str:
 
 
 def print_due(planned: PlannedTest, zone: tzinfo) -> str:
-    """Return a text that says when the next test is due, and whether it is due soon or overdue."""
+    """Return a text that says when the next test is due, and whether it is due soon, overdue or under way."""
     if planned.under_way:
         return "under way"
     day = print_moment(planned.due_at, zone, day_only=True)
@@ -103,7 +106,7 @@ _MEANING_OF = {
 
 
 def print_entry(entry: LogbookEntry, zone: tzinfo, between: str = " - ") -> str:
-    """Return the text of an entry, without its kind."""
+    """Return the text of a logbook entry, without the kind of the entry."""
     if entry.test is not None:
         began = print_moment(entry.test.began_at, zone)
         return f"{first_capital(TESTS[entry.test.kind])} begun {began}: {print_outcome(entry.test)}"

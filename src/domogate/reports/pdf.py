@@ -57,7 +57,7 @@ def print_report(report: SafetyReport, *, made_by: str, zone: tzinfo, responsibl
 
 
 def _texts(report: SafetyReport, responsible: str) -> Iterator[str]:
-    """Yield all texts that people wrote. They may be in any script."""
+    """Yield all texts that people wrote, to choose the font: these texts may be in any script."""
     plant = report.site.plant
     yield from (plant.name, plant.address or "", plant.country or "", plant.zip_code or "", responsible)
     for controller in report.site.controllers:

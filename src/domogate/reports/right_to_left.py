@@ -19,7 +19,10 @@ def is_right_to_left(text: str) -> bool:
 
 
 def to_visual(line: str) -> str:
-    """Return the letters of the line in visual order, from left to right. The result must not be wrapped again."""
+    """Return the letters of the line in visual order, from left to right.
+
+    Do not wrap the result: the beginning of the text would be in the last line.
+    """
     if not is_right_to_left(line):
         return line
     from fpdf.bidi import BidiParagraph
@@ -47,7 +50,10 @@ def _join(line: str) -> str:
 
 
 def _ligate(line: str) -> list[str]:
-    """Return the letters of the line. Lam and alef are always written as one character."""
+    """Return the letters of the line. A lam and the alef after it are one item of the list.
+
+    In Arabic, these two letters are always written as one character.
+    """
     letters: list[str] = []
     for letter in line:
         if letters and letters[-1] == _LAM and _LAM + letter in _forms():

@@ -21,7 +21,10 @@ def print_tables(report: SafetyReport, zone: tzinfo = UTC) -> dict[str, str]:
 
 
 def print_order_list(orders: OrderList) -> str:
-    """Print one row for each part and each unit that needs this part. The column "part" is empty if no part is known."""
+    """Print one row for each part and each device that needs this part.
+
+    The column "part" is empty if the list of spare parts has no such part for the device.
+    """
     rows: list[Sequence[object]] = []
     for line in orders.lines:
         rows += [(line.reference, line.type, line.quantity, n.name, n.place, n.reference, n.module_id) for n in line.needs]

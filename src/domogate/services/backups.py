@@ -14,7 +14,7 @@ CHECK_EVERY = 60.0
 The first check is this time after the start: by then, a machine whose clock has no battery has set its clock.
 """
 RETRY_AFTER = 600.0
-"""In seconds. After a failure, the gateway waits at least this time. A backup of a large database loads the disk."""
+"""In seconds. After a failed backup, the gateway waits at least this time, because each attempt loads the disk."""
 
 _log = get_logger(__name__)
 
@@ -35,7 +35,7 @@ class RegularBackups:
         self.newest: BackupFile | None = None
         """The newest finished backup."""
         self.problem: str | None = None
-        """The reason why the last backup failed."""
+        """The reason why the last backup failed. None if it did not fail."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

@@ -28,7 +28,7 @@ class ClockCheck:
     """Checks the clock, and remembers whether it was right at the last check."""
 
     def __init__(self, store: ClockStore, clock: Clock, uptime: Callable[[], float] = time.monotonic) -> None:
-        """`uptime` is a time that nobody can set."""
+        """`uptime` returns a time in seconds that always grows and that nobody can set."""
         self._store = store
         self._clock = clock
         self._uptime = uptime

@@ -43,7 +43,10 @@ class TokenStore(GrantStore, Protocol):
         ...
 
     async def redeem_code(self, code_hash: str, at: float) -> RedeemedCode | None:
-        """Consume the code. Exactly one caller gets a result whose `first` is True. Return None if the code does not exist."""
+        """Consume the code. Exactly one caller gets a result whose `first` is True. Return None if the code does not exist.
+
+        For every later caller, `first` is False, and the grant is revoked.
+        """
         ...
 
     async def add_refresh_token(self, token: RefreshToken) -> None: ...
@@ -51,10 +54,11 @@ class TokenStore(GrantStore, Protocol):
     async def rotate_refresh_token(
         self, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
     ) -> Rotation:
-        """Replace the token by `successor`. Exactly one caller replaces the token.
+        """Replace the token by `successor`. Exactly one caller replaces the token and gets the outcome ROTATED.
 
-        For `grace` seconds, a second call with the same token gets the outcome REPEATED and the same successor. After this
-        time, a call with the same token revokes the grant.
+        For `grace` seconds, a second call with the same token gets the outcome REPEATED: the successor of the first call stays
+        valid. After this time, or if that successor was replaced too, a call with the same token revokes the grant and gets
+        REUSED. If the token is unknown or has expired, the result has no grant.
         """
         ...
 
@@ -64,7 +68,8 @@ class TokenStore(GrantStore, Protocol):
         Also remove the old daily counts of the requests of subscriptions.
 
         Also remove grants without a valid token: the code was never redeemed, or the grant was revoked or replaced.
-        `token_lifetime`: the longest lifetime of an access token or an id token.
+        `token_lifetime` is the longest lifetime of an access token or an id token. Codes, refresh tokens and grants stay in the
+        store at least for this time after their end, because tokens that were issued from them may still be valid.
         """
         ...
 
@@ -79,7 +84,7 @@ class SessionStore(Protocol):
     async def take_back_attempt(self, attempt: Attempt, at: float) -> None:
         """Stop counting an admitted attempt as failed, because its first factor was right.
 
-        The attempt does not count as a success.
+        The attempt does not count as a success, so earlier failures still count.
         """
         ...
 

@@ -21,16 +21,20 @@ class BackupFolder(Protocol):
     """The folder with the backups that a gateway makes by itself."""
 
     async def list_backups(self) -> Sequence[BackupFile]:
-        """Return the complete backups, the oldest first. A folder that does not exist has no backups. Raises OSError."""
+        """Return the complete backups, the oldest first. A folder that does not exist has no backups.
+
+        Raises OSError if the folder cannot be read.
+        """
         ...
 
     async def add_backup(self, at: float) -> BackupFile:
-        """Write a backup and check it. If this fails, no file is added. Raises OSError or ValueError."""
+        """Write a backup and check it. If one of these steps fails, raise OSError or ValueError, and add no file."""
         ...
 
     async def remove_old(self, keep: int) -> Sequence[str]:
-        """Remove all backups except the newest `keep`. Return the reasons why old backups were kept. Raises OSError.
+        """Remove all backups except the newest `keep`.
 
-        An old backup that has more content than the newest backup is not removed.
+        An older backup is also kept if it has more content than the newest backup. Return a reason for each backup that is kept
+        in this way. Raises OSError if a backup cannot be read or removed.
         """
         ...

@@ -21,7 +21,8 @@ class DriverConnection(msgspec.Struct, frozen=True):
 class ConnectionStore(Protocol):
     """Stores connections of drivers.
 
-    The store has at most one connection for each driver. Other connections of a driver are in the settings.
+    The store has at most one connection for each driver. If the settings also list connections of this driver, the stored
+    connection is not used.
     """
 
     async def list_connections(self) -> Sequence[DriverConnection]: ...

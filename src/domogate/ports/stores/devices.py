@@ -49,7 +49,7 @@ class ReadingStore(Protocol):
     async def prune_readings(self, before: float, most: int) -> None:
         """Remove readings and summaries that are older than the time `before`.
 
-        `most` is the number of readings and summaries that may be left. If more are left, remove the oldest.
+        `most` is the number of readings and summaries that may be left in the whole store. If more are left, remove the oldest.
         """
         ...
 
@@ -113,7 +113,9 @@ class FaultStore(Protocol):
     """Stores the faults that are injected on demand."""
 
     async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
-        """Add or replace injections. The store sets `Injection.covers` to the real state of the module.
+        """Add injections. A new injection replaces an injection of the same fault for the same module or plant.
+
+        If a fault replaces the state of a module, the store writes the real state to `Injection.covers`.
 
         Return False if the plant or a module does not exist.
         """

@@ -32,14 +32,17 @@ class RecordChange(msgspec.Struct, frozen=True):
 
 
 class ImportDifference(msgspec.Struct, frozen=True):
-    """The changes that an import would make. `changes` has the first changes of each kind of record."""
+    """The changes that an import would make.
+
+    `summary` has the numbers of all changes. `changes` has the first changes of each kind of record.
+    """
 
     summary: ImportSummary
     changes: tuple[RecordChange, ...]
 
 
 class ImportRecord(msgspec.Struct, frozen=True):
-    """An import in the history. `user_id` is None for the command line."""
+    """An import in the history. `user_id` is None if a `domogate` command did the import."""
 
     number: int
     at: float
@@ -94,7 +97,10 @@ class EstateStore(Protocol):
         ...
 
     async def add_import(self, user_id: Id | None, summary: ImportSummary, *, prune: bool, document: str | None) -> int:
-        """Add an import to the history and return its number. The store keeps only the newest documents."""
+        """Add an import to the history and return its number.
+
+        `document` is the text of the imported file. The store keeps only the newest documents.
+        """
         ...
 
     async def list_imports(self, before: int | None, limit: int) -> Sequence[ImportRecord]:
@@ -110,7 +116,7 @@ class EstateStore(Protocol):
     async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
         """Write a backup to this file. Return the id of the secret key that a restore needs.
 
-        Raise FileExistsError if the file exists and `replace` is false. Raise ValueError if the database cannot be backed up,
-        or if the existing backup has more content and `replace_larger` is false.
+        Raise FileExistsError if the file exists, and `replace` and `replace_larger` are false. Raise ValueError if the database
+        cannot be backed up, or if the file is a backup with more content than the new backup and `replace_larger` is false.
         """
         ...

@@ -11,6 +11,7 @@ class FigureStore(Protocol):
     async def count_figures(self, since: float) -> StoreFigures:
         """Return the present counts.
 
-        An ended order is counted only if it ended after the time `since`, and within ten minutes after it was queued.
+        An ended order is counted only if it ended after the time `since`, and was queued at most ten minutes before `since`.
+        Orders that were queued earlier have nearly always ended before `since`.
         """
         ...

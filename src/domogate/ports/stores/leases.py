@@ -117,7 +117,7 @@ class LeaseStore(Protocol):
 
         Return the taken shards, each with its new epoch.
 
-        A shard that is locked at this moment is left out. If the lease of this member has ended, no shard is taken.
+        A shard that another write locks at this moment is left out. If the lease of this member has ended, no shard is taken.
         """
         ...
 
@@ -128,7 +128,10 @@ class LeaseStore(Protocol):
     async def read_map(self) -> ShardMap: ...
     async def read_time(self) -> float: ...
     async def find_beginning(self) -> float:
-        """Return the time at which the first gateway of the cluster started. If no gateway runs, return the present time."""
+        """Return the time since which gateways of the cluster have run without a break: the start of the first of them.
+
+        If no gateway runs, return the present time.
+        """
         ...
 
     async def leave(self, member_id: Id) -> None:

@@ -49,7 +49,7 @@ class PeopleStore(Protocol):
         ...
 
     async def expire_terms(self, version: str) -> int:
-        """Set the standing of users who accepted another version of the terms, so that they must accept the terms again.
+        """Set the standing of users who accepted another version than `version`, so that they must accept the terms again.
 
         Return the number of these users.
         """
@@ -113,7 +113,11 @@ class ClientStore(Protocol):
         ...
 
     async def change_client(self, client_id: str, change: Callable[[Client], Client]) -> Client | None:
-        """Change a client in the same way as `PeopleStore.change_user` changes a user."""
+        """Replace the client by `change(client)`, atomically. Return None if the client does not exist.
+
+        `change` runs on the store's thread and must not block. If it raises an exception, this method raises it too, and
+        nothing is written.
+        """
         ...
 
     async def delete_client(self, client_id: str) -> bool:

@@ -40,7 +40,10 @@ class StoredPlant(msgspec.Struct, frozen=True):
     cursor: int
     injections: tuple[Injection, ...] = ()
     joined: dict[Id, int] = {}
-    """For each member, the cursor of the newest change at the time when the member joined."""
+    """For each member, the cursor of the newest change at the time when the member joined.
+
+    The member does not see the events up to this cursor.
+    """
 
 
 class PlantStore(Protocol):
@@ -48,7 +51,7 @@ class PlantStore(Protocol):
 
     async def find_plant(self, plant_id: Id) -> StoredPlant | None: ...
     async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
-        """Return plants after this id, including removed plants, ordered by id. Operators use this list."""
+        """Return up to `limit` plants with ids above `after`, including removed plants, ordered by id. For operators."""
         ...
 
     async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:

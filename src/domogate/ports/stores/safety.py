@@ -29,14 +29,17 @@ class LogbookFilter(msgspec.Struct, frozen=True):
 
 
 class LogbookStore(Protocol):
-    """Stores the logbooks. When the store writes a report of a unit, it adds the logbook entries in the same commit."""
+    """Stores the logbooks.
+
+    When the store writes a report of a unit, it adds the logbook entries that follow from the report in the same commit.
+    """
 
     async def add_logbook_entry(self, entry: LogbookEntry) -> int:
         """Add the entry and return its number. Raise ValueError if the plant does not exist or does not have the module."""
         ...
 
     async def list_logbook(self, plant_id: Id, wanted: LogbookFilter, limit: int, after: int = 0) -> Sequence[StoredEntry]:
-        """Return the entries with a higher number than `after`, ordered by number."""
+        """Return the first `limit` entries that match `wanted` and have a higher number than `after`, ordered by number."""
         ...
 
 

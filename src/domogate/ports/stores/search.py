@@ -43,7 +43,7 @@ class PlacedModule(msgspec.Struct, frozen=True):
 
 
 class Named(msgspec.Struct, frozen=True):
-    """The name of a plant, module, client or subscription. `plant_id` is the plant of a module."""
+    """The name of a plant, module, client or subscription. For a module, `plant_id` is its plant."""
 
     kind: Literal["plant", "module", "client", "subscription"]
     name: str

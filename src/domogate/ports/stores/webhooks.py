@@ -57,7 +57,7 @@ class WebhookStore(Protocol):
     # The progress of deliveries. The methods below raise Fenced if another gateway of the cluster holds the plant.
 
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
-        """Set the position of the webhook in the change feed, store `pending`, and forget earlier failures.
+        """Set the position of the webhook in the change feed, store the deliveries `pending`, and forget earlier failures.
 
         Return False if the webhook has ended or was deleted.
         """

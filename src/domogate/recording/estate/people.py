@@ -25,7 +25,7 @@ class SeenPeople:
         self._emails |= {owner: f"owner{number}@example.com" for number, owner in enumerate(nameless, start=1)}
 
     def of_plant(self, plant: SeenPlant) -> Record:
-        """Return the keys of a plant's record that name people."""
+        """Return the part of a plant's record that names people: `owner`, `allowed` and `invited`."""
         people = plant.people
         if people is None:
             if not self._has_unknown_owner:

@@ -65,7 +65,11 @@ class SeenPlant:
         self.modules.setdefault(identity, {"id": identity, "name": kind.capitalize(), "kind": kind})
 
     def add_plugs(self, plugs: Sequence[answers.Plug]) -> None:
-        """Add the plugs and multisockets of E16. The answer does not show which of them are multisockets."""
+        """Add the plugs and multisockets of E16.
+
+        The answer does not show which of them are plugs. If a topology shows plugs, the other modules of the answer are
+        multisockets. If no topology shows a plug, a module with one socket counts as a plug.
+        """
         for plug in plugs:
             known = self.modules.setdefault(as_uuid(plug.id), {"id": as_uuid(plug.id), "name": plug.name})
             is_plug = known.get("kind") == "plug" or (not self.shows_plugs and len(plug.status) == 1)

@@ -9,11 +9,14 @@ from domogate.recording.estate.answers import Record, given
 _FLAG = re.compile("(0x)?[0-9A-Fa-f]{1,16}").fullmatch
 _SILENT = frozenset(("BLOCK.FAULTY_COMMUNICATION", "REMOTE.STATUS.OUT_SUPERVISION"))
 _NO_COMMUNICATION = 2
-"""In emergency lighting, the status of a module that cannot be reached (Decision 0022). The contract gives no number."""
+"""In emergency lighting, the status of a module that cannot be reached.
+
+The contract gives no number for this status. Decision 0022 chose this number.
+"""
 _USUAL_SET_POINT = 20.0
-"""In Celsius. E12 shows no set point in the mode `boost`, but the state of a thermostat needs a set point."""
+"""In Celsius. E12 shows no set point in the mode `boost`, but a state in the estate file needs one: this one."""
 OFFLINE: Record = {"reachable": False, "options": {"simulate": "offline"}}
-"""The keys of a module that the simulator shows as offline."""
+"""The part of the record of a module that makes the simulator show the module as offline."""
 
 
 def light_state(light: answers.Light) -> Record:
@@ -35,7 +38,7 @@ def consumed(consumptions: Sequence[answers.Consumption]) -> Record:
 
 
 def thermostat_state(thermostat: answers.Chronothermostat) -> Record | None:
-    """Return the state, or None if the answer does not contain the mode and the function."""
+    """Return the state, or None if the mode or the function is missing: the answer of E13 has only programs."""
     if thermostat.mode is None or thermostat.function is None:
         return None
     offset = thermostat.time[-6:] if thermostat.time is not None else "+00:00"
@@ -57,7 +60,10 @@ def thermostat_state(thermostat: answers.Chronothermostat) -> Record | None:
 
 
 def emergency_state(status: int, recorded: Sequence[answers.Failure]) -> Record:
-    """Return the keys of an emergency controller or unit that describe its state. A flag that was redacted is left out."""
+    """Return the part of the record of an emergency controller or unit that describes its state.
+
+    A flag that was redacted is left out.
+    """
     failures = [
         {"type": one.failure_type, "flag": one.flag} if _FLAG(one.flag) is not None else one.failure_type for one in recorded
     ]

@@ -59,7 +59,7 @@ def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Ex
 
 
 class AuditedCall(Protocol):
-    """A call that is written to the audit log: its caller and its IP address."""
+    """A call that is written to the audit log: the caller, and the IP address that the call came from."""
 
     @property
     def principal(self) -> Principal: ...
@@ -88,7 +88,7 @@ class AuditLog(AuditTrail):
     ) -> None:
         """`gather`: entries are collected for this number of seconds and then written together.
 
-        A crash loses at most these entries.
+        While the store works, a crash loses at most these entries, and the numbers of repeated refusals.
         """
         super().__init__(store)
         self._clock = clock
@@ -206,7 +206,7 @@ class AuditLog(AuditTrail):
                 self._noted.set()
 
     def _note_dropped(self) -> None:
-        """Add one entry with the number of dropped entries."""
+        """If entries were dropped, add one entry with their number."""
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
             detail = {"entries": str(dropped)}

@@ -1,9 +1,10 @@
 """Counts repeated refusals, so that they cannot fill the audit log.
 
-Anybody can cause refusals without cost. So only the first refusal of each kind immediately gets its own entry. Repetitions
-within the same minute get one common entry, which has the number of repetitions. In one minute and for one action, at most
-`KINDS_NOTED` kinds of refusals of an actor get their own entries. All other refusals of this actor share one entry. All callers
-who did not authenticate count as one actor, from all IP addresses together.
+Anybody can cause refusals without cost. So only the first refusal of each kind immediately gets its own entry. Refusals of one
+kind differ only in their time and, within one network, in their IP address. Repetitions within the same minute get one common
+entry, which has the number of repetitions. In one minute and for one action, at most `KINDS_NOTED` kinds of refusals of an
+actor get their own entries. All other refusals of this actor share one entry. All callers who did not authenticate count as
+one actor, from all IP addresses together.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from domogate.ports import Clock
 KINDS_NOTED = 20
 MINUTE = 60.0
 _CAPACITY = 5_000
-"""The number of kinds that are counted at the same time. If there are more kinds, the counts are written earlier."""
+"""The number of kinds that are counted at the same time. At this number, the counts are written before the minute ends."""
 
 
 class _Kind:
@@ -69,7 +70,7 @@ class RefusalCounts:
         """Count the refusal and return True if its kind already has its own entry in this minute. Otherwise return False.
 
         The texts of `entry` need not be cleaned before this call. A text that is not clean matches no kind, because the
-        texts of all kinds are clean.
+        texts of all kinds are clean. After False, clean the texts and call `add`.
         """
         if not self._begun <= entry.at < self._begun + MINUTE:
             return False
@@ -84,7 +85,10 @@ class RefusalCounts:
             self._timer = asyncio.get_running_loop().call_later(MINUTE, self.sum_up)
 
     def sum_up(self) -> None:
-        """Add entries for the counted refusals, and begin to count again. Refusals are counted for a minute."""
+        """Add an entry for each kind with repetitions, which has their number. Then begin to count again.
+
+        This happens at the latest a minute after the first repetition.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

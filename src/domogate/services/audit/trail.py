@@ -19,7 +19,7 @@ from domogate.services.audit.actions import AuditResult
 
 _PAGE = 500
 _PAGES_OF_A_SEARCH = 40
-"""The number of pages that one search reads at most."""
+"""One search reads at most this number of pages, with `_PAGE` records each."""
 _DISORDER = 86_400.0
 """In seconds. Records are not always in the order of their times, because somebody may have set the clock back.
 
@@ -243,7 +243,7 @@ class _ChainCheck:
         """Check the first record that is left after a removal.
 
         The last removal record says which record must be the first, and which hash the record before it had. Return None if the
-        first record is right.
+        first record is right, otherwise the place where the chain is broken.
         """
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):

@@ -17,7 +17,7 @@ class AuditNotes:
         """Record a new grant.
 
         The pages get a new grant each time a person opens a page. The login of the person is recorded, so a grant of the pages
-        is recorded only if its request came from another address than the login.
+        is recorded only if its request came from another IP address than the login.
         """
         if grant.client_id == PAGES_CLIENT and address == session.address:
             return

@@ -23,7 +23,9 @@ class ClientAuthenticator:
         return await self._identities.find_client(client_id)
 
     async def authenticate(self, client_id: str, secret: str | None, address: str = "") -> Client:
-        """Authenticate a client. An unknown client and a wrong secret get the same error (RFC 6749 §5.2, invalid_client).
+        """Return the client. Raise OAuthFault if the client is unknown or its secret is wrong.
+
+        An unknown client and a wrong secret get the same error (RFC 6749 §5.2, invalid_client).
 
         A public client has no secret (RFC 6749 §2.1). A public client that sends a secret is refused. After many wrong secrets,
         further wrong secrets raise ClientThrottled.

@@ -28,7 +28,7 @@ class ClientThrottle:
         self._by_network = WindowLimiter(WRONG_FROM_NETWORK, SPAN)
 
     def fail(self, client_id: str, address: str) -> int:
-        """Count a wrong secret. Returns the seconds to wait, or 0 if the limit is not reached."""
+        """Count a wrong secret. Returns the seconds that the sender must wait, or 0 if no limit is reached."""
         now, network = self._clock.now(), network_of(address)
         # The key has a fixed size, even if the client id is long.
         key = hashlib.blake2b(f"{network}\0{client_id}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

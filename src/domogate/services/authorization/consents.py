@@ -63,7 +63,10 @@ class Question(msgspec.Struct, frozen=True):
     ticked_scopes: frozenset[str]
     ticked_plants: frozenset[str]
     developer: User | None = None
-    """The person who registered the application by self-service. No operator checked the application (Decision 0081)."""
+    """The person who registered the application by self-service: no operator checked the application (Decision 0081).
+
+    None if an operator registered the application.
+    """
 
     @property
     def about_plants(self) -> bool:
@@ -164,7 +167,7 @@ class Consents:
         return [grant for grant in grants if grant.client_id == client.id and grant.auth_time is not None]
 
     async def grant_code(self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str = "") -> str:
-        """Return the code that the client redeems. The store keeps only its hash."""
+        """Store a grant and the hash of its code. Return the code, which the client redeems for tokens."""
         grant = self._new_grant(user, session, asked, choice, GrantType.AUTHORIZATION_CODE)
         refused_offline = IdentityScope.OFFLINE_ACCESS in set(asked.scopes) - set(choice.scopes)
         value = (ONLINE if refused_offline else "") + new_secret()

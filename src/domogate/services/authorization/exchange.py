@@ -62,7 +62,8 @@ class Exchange:
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
         """Issue the first tokens of a grant (Decision 0026).
 
-        The result has a refresh token if the client is registered for refresh tokens.
+        The result has a refresh token if the client is registered for refresh tokens. Raises OAuthFault if the grant
+        was deleted in the meantime.
         """
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:
@@ -80,7 +81,8 @@ class Exchange:
     ) -> TokenSet:
         """Redeem a code for tokens (RFC 6749 §4.1.3).
 
-        A failed attempt also consumes the code, so a stolen code becomes useless.
+        Raises OAuthFault if the request is refused. If its client, redirect URI or verifier does not fit the code, the code is
+        consumed and the grant is revoked, so a stolen code becomes useless.
         """
         require_grant(client, GrantType.AUTHORIZATION_CODE)
         if verifier is not None and not is_verifier(verifier):

@@ -29,7 +29,10 @@ class TokenInspection:
         self._issuer = issuer
 
     async def read_userinfo(self, unverified_token: str) -> dict[str, Any]:
-        """Return the claims that the scopes of the access token allow (OpenID Connect Core §5.3, §5.4)."""
+        """Return the claims that the scopes of the access token allow (OpenID Connect Core §5.3, §5.4).
+
+        Raises OAuthFault if this is not a valid access token, or if the token lacks the scope `openid`.
+        """
         try:
             principal = await self._verify(unverified_token)
         except TokenRefused as refused:
@@ -77,7 +80,8 @@ class TokenInspection:
         """Revoke a token (RFC 7009): its grant ends with all its tokens.
 
         An unknown or invalid token is ignored, and the answer is 200 (RFC 7009 §2.2). A token whose start time is in the
-        future is ignored too. No gateway issues such a token, because all gateways use the same clock.
+        future is ignored too. No gateway issues such a token, because all gateways use the same clock. Raises OAuthFault for
+        an id token and for a token of another client.
         """
         found = await self._find(unverified_token)
         if found is None:

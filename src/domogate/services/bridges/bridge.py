@@ -29,9 +29,12 @@ _log = get_logger(__name__)
 MESSAGES, MESSAGES_SPAN = 600, 60.0
 """A bridge reads at most `MESSAGES` messages in `MESSAGES_SPAN` seconds. It drops the other messages."""
 MOST_WAITING, WORKERS = 100, 8
-"""The number of commands that wait, and the number of commands that are executed at the same time."""
+"""At most `MOST_WAITING` commands wait; further commands are dropped. `WORKERS` commands are executed at the same time."""
 MOST_RETAINED = 50_000
-"""The number of old retained topics that a bridge remembers. It removes the topics that it does not publish any more."""
+"""The largest number of topics with retained messages of earlier connections that a bridge remembers.
+
+It needs them to remove the messages that it does not publish any more.
+"""
 _MARKER_WITHIN = 10.0
 _STALE_PAUSE = 1.0
 _CHECK_EVERY = 60.0
@@ -71,7 +74,10 @@ class Bridge:
         self._check_at = 0.0
         """The time at which the rights are checked again."""
         self._is_declared_offline = False
-        """True if the last will of an earlier connection (the message that the bridge is offline) arrived late."""
+        """True if the last will of an earlier connection (the message that the bridge is offline) arrived late.
+
+        Then the bridge publishes again that it is online.
+        """
         self._is_signing_off = False
         self._wake = asyncio.Event()
         self._marker, self._marked = b"", asyncio.Event()
@@ -186,7 +192,10 @@ class Bridge:
     # publishing
 
     async def _publish_changes(self, connection: BridgeConnection) -> float:
-        """Publish what changed. Return the seconds after which the rights must be checked again."""
+        """Publish what changed. Return the seconds after which this method must be called again, even without a change.
+
+        Publish nothing while this gateway may not know the latest rights.
+        """
         self._wake.clear()
         if not self._is_current():
             return _STALE_PAUSE
@@ -220,7 +229,7 @@ class Bridge:
         return await self._rights.find(self.plan, self._broker)
 
     async def _print_all(self, shown: Shown | None) -> dict[str, bytes]:
-        """Return all retained messages of the bridge."""
+        """Return the retained messages that the bridge publishes, by topic: states and announcements of modules."""
         wanted: dict[str, bytes] = {}
         if shown is None:
             return wanted

@@ -35,7 +35,7 @@ class BridgeCommands:
         self._find_rights = find_rights
 
     async def execute(self, module_id: Id, payload: bytes) -> CommandAnswer:
-        """Execute a command. A refusal is also an answer."""
+        """Execute the command in the payload, and return the answer. If the command is refused, the answer says why."""
         number: str | None = None
         try:
             number, record = _read(payload)

@@ -17,7 +17,10 @@ class BridgeTopics:
         self._announced_under = plan.announced_under
         self.availability = f"{self._root}/bridge"
         self.marker = f"{self._root}/marker"
-        """A message to this topic shows that all retained messages have arrived."""
+        """The bridge publishes a message to this topic after it has subscribed to the topics of `retained`.
+
+        When the bridge receives this message, all retained messages have arrived.
+        """
         self.commands = f"{self._root}/+/set"
 
     @property

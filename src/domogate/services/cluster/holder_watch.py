@@ -17,7 +17,7 @@ _log = get_logger(__name__)
 _FRESH = 0.1
 """In seconds. All requests that ask within this time share one query of the database."""
 _FORGET = 2.0
-"""In seconds. If no request asks about a shard for this time, the next request counts as the first one."""
+"""In seconds. If no request asks about a shard for this time, the next request is the first question again."""
 
 
 class _Silence:
@@ -31,7 +31,7 @@ class _Silence:
 
 
 class HolderWatch:
-    """Compares the holders in the database with the holders that do not answer."""
+    """Says whether a request should wait if the holder of its shard does not answer. Reads the holders from the database."""
 
     def __init__(self, leases: LeaseStore, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._leases = leases

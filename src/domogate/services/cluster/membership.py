@@ -33,9 +33,10 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s. `margin`: a member that cannot
     renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
     another member drives these devices. `pause`: the shortest time between the beginnings of two renewals. `cut_off`: a member
-    that gets no messages hands over its shards after this time, if other members get messages. If NATS stops, `cut_off` must be
-    long enough for two steps. First, each member notices that NATS has stopped: one second, the time between two pings. Second,
-    each member reads in the database that the other members noticed it: one renewal.
+    that gets no messages hands over its shards after this time, if other members get messages. NATS carries the
+    messages. If NATS stops, no member shall hand over its shards. So `cut_off` must be long enough for two steps. First, each
+    member notices that NATS has stopped: one second, the time between two pings. Second, each member reads in the database that
+    the other members noticed it: one renewal.
     """
 
     lease: float = 6.0
@@ -78,7 +79,7 @@ class ShardMessenger(Protocol):
         ...
 
     async def wait_let_go(self) -> None:
-        """Wait until no requests arrive for the shards of `let_go`."""
+        """Wait until no more requests arrive for the shards that were given to `let_go`."""
         ...
 
     def publish_shards(self) -> None:
@@ -118,7 +119,7 @@ class Membership:
         self.member: ClusterMember | None = None
         """This gateway as a member. None while it has no lease."""
         self.known_as: Id | None = None
-        """The id under which other members may know this gateway. It is set before the database knows it."""
+        """The id under which other members may know this gateway. It is set before the id is in the database."""
         self.members: tuple[LiveMember, ...] = ()
         """The members at the last renewal of the lease."""
         self.on_members: Callable[[], None] = lambda: None
@@ -150,7 +151,7 @@ class Membership:
         return tuple(msgspec.structs.replace(live, lease_left=max(0.0, live.lease_left - passed)) for live in self.members)
 
     def list_others(self) -> list[Id]:
-        """Return the other members that must know a change before the write is answered.
+        """Return the other members that must know a change before the client gets the answer to its write.
 
         Members that are cut off are left out: they are not ready, so no client reads from them. This member itself is
         always left out, even after it has left the cluster: it answers its last orders, and must not wait for itself.
@@ -238,7 +239,7 @@ class Membership:
         return member
 
     def _extend(self, sent_at: float) -> None:
-        """Compute the time until which this member may drive plants.
+        """Set the time until which this member may drive plants, and the timer that then stops driving.
 
         The lease in the database ends later than this time, because the database counts from the time at which it got the
         renewal.
