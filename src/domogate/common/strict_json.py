@@ -8,6 +8,7 @@ could read the same text differently.
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 MAX_DEPTH = 100
@@ -27,7 +28,8 @@ def parse_json(text: bytes) -> Any:
         raise JsonRefused("is empty, and must be JSON")
     try:
         value = _decode(text.decode("utf-8"))
-        _check_depth(text, value)
+        if text.count(b"[") + text.count(b"{") > MAX_DEPTH:
+            _check_depth(value)
         if _is_surrogate_escape(text):
             json.dumps(value, ensure_ascii=False).encode()  # raises UnicodeEncodeError for a lone surrogate
         return value
@@ -45,10 +47,8 @@ def parse_json(text: bytes) -> Any:
         raise JsonRefused("holds a number that is too long") from None
 
 
-def _check_depth(text: bytes, value: Any) -> None:
-    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH or not isinstance(value, dict | list):
-        return
-    level: list[Any] = [value]
+def _check_depth(value: Any) -> None:
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
         inner = [one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer)]
         level = [one for one in inner if isinstance(one, dict | list)]
@@ -75,4 +75,14 @@ def _refuse_constant(name: str) -> NoReturn:
     raise JsonRefused(f"holds {name}, which is not JSON")
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant).decode
+_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant)
+_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once  # type: ignore[attr-defined]  # not in the type stubs
+
+
+def _decode(text: str) -> Any:
+    """Do the same as `JSONDecoder.decode`. A text without space around the value, which is usual, takes half the time."""
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        end = -1
+    return value if end == len(text) else _decoder.decode(text)

@@ -209,7 +209,8 @@ class WriteQueue:
         self._most = most
         self._arrived = threading.Condition()
         self._pending: deque[Unit] = deque()
-        self._wanted = 1
+        self._wanted = inf
+        """The number of writes for which the writer thread waits. It is infinite while the thread does not wait."""
         self._expected = 1
         self._woken = False
         self.closed = False
@@ -218,10 +219,10 @@ class WriteQueue:
         """Add a write to the queue. Raises RuntimeError if the queue is closed."""
         if self.closed:
             raise RuntimeError("the store is stopped")
-        # Most writes need no lock: the writer thread is not woken before there are enough writes.
         self._pending.append(unit)
         if len(self._pending) >= self._wanted:
             with self._arrived:
+                self._wanted = inf  # The next writes need no lock.
                 self._arrived.notify()
 
     def wake(self) -> None:
@@ -252,19 +253,20 @@ class WriteQueue:
         slower in a measurement, because the writer thread and the event loop's thread then compete for the interpreter.
         """
         with self._arrived:
+            self._wanted = 1
             if not self._pending and not self.closed and not self._woken:
                 self._arrived.wait(seconds)
             self._woken = False
             if not self._pending:
                 self._expected = 1
                 return []
-            self._wanted = min(self._expected, self._most)
+            wanted = self._wanted = min(self._expected, self._most)
             deadline = time.monotonic() + LONGEST
             seen = 0
-            while seen < len(self._pending) < self._wanted and not self.closed and time.monotonic() < deadline:
+            while seen < len(self._pending) < wanted and not self.closed and time.monotonic() < deadline:
                 seen = len(self._pending)
                 self._arrived.wait(QUIET)
-            self._wanted = 1
+            self._wanted = inf
             return [self._pending.popleft() for _ in range(min(len(self._pending), self._most))]
 
 
@@ -307,10 +309,9 @@ class Batch:
             return
 
         def write() -> None:
-            ordering = [unit for unit in valid if unit.change is not None]
-            if ordering:
-                answers = change_orders(tx, [unit.change for unit in ordering if unit.change is not None])
-                for unit, answer in zip(ordering, answers, strict=True):
+            if ordering := [(unit, unit.change) for unit in valid if unit.change is not None]:
+                answers = change_orders(tx, [change for _, change in ordering])
+                for (unit, _), answer in zip(ordering, answers, strict=True):
                     unit.result = answer
             if calls:
                 self._recorder.record(tx, calls)

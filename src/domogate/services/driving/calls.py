@@ -82,9 +82,11 @@ class Outcome(Generic[T]):
 class DriverCall:
     """One running call to a driver."""
 
-    __slots__ = ("_late", "at_driver", "on_late", "outcome", "stuck", "task", "timer")
+    __slots__ = ("_late", "at_driver", "due", "on_late", "outcome", "stuck", "task")
 
-    def __init__(self) -> None:
+    def __init__(self, due: float) -> None:
+        """`due` is the deadline, as a time of the event loop."""
+        self.due = due
         self.outcome: Outcome[Any] = Outcome()
         self.at_driver = False
         """True while the driver works on the call. Only then is the call cancelled at the deadline."""
@@ -93,7 +95,6 @@ class DriverCall:
         self._late = False
         self.stuck = False
         self.task: asyncio.Task[None] | None = None
-        self.timer: asyncio.TimerHandle | None = None
 
     def give_to_driver(self, on_late: Callable[[], Awaitable[None]] | None = None) -> None:
         self.at_driver = True
@@ -126,7 +127,9 @@ class DriverCalls:
         self.running = 0
         self.stuck = 0
         """The number of stuck calls."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], DriverCall] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = math.inf
         self._last_writes: set[asyncio.Task[None]] = set()
 
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
@@ -137,12 +140,30 @@ class DriverCalls:
         if self.running >= MOST_IN_A_PLANT:
             raise DeviceTimeout("the device was not asked: too many orders and questions of this plant are waiting")
         loop = asyncio.get_running_loop()
-        call = DriverCall()
+        call = DriverCall(loop.time() + deadline - self._clock.now())
         self.running += 1
-        call.timer = loop.call_later(deadline - self._clock.now(), self._expire, call)
         call.task = loop.create_task(self._run(call, work))
-        self._tasks.add(call.task)
+        self._tasks[call.task] = call
+        if call.due < self._timer_at:
+            self._set_timer(loop, call.due)
         return call.outcome
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
+        """Set the timer for all running calls. One timer takes less time than a timer for each call."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = at
+        self._timer = None if at == math.inf else loop.call_at(at, self._expire_calls)
+
+    def _expire_calls(self) -> None:
+        loop = asyncio.get_running_loop()
+        now, next_due = loop.time(), math.inf
+        for call in tuple(self._tasks.values()):
+            if call.due > now:
+                next_due = min(next_due, call.due)
+            elif not call.is_late():
+                self._expire(call)
+        self._set_timer(loop, next_due)
 
     async def ask(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> T:
         """Start a call, wait for it and return its result. Raises the fault of the call."""
@@ -183,10 +204,8 @@ class DriverCalls:
             call.outcome.end(result)
 
     def _end(self, call: DriverCall) -> None:
-        assert call.timer is not None
         assert call.task is not None
-        call.timer.cancel()
-        self._tasks.discard(call.task)
+        del self._tasks[call.task]
         self.running -= 1
         if call.stuck:
             self.stuck -= 1
@@ -273,8 +292,10 @@ def _thermostat(state: ThermostatState) -> _Values:
 
 
 def _plug(state: PlugState) -> _Values:
-    readings = (("power", state.power), ("energy", state.energy))
-    return [(what, reading.value, 0, 100_000) for what, reading in readings if reading is not None]
+    values: _Values = [] if state.power is None else [("power", state.power.value, 0, 100_000)]
+    if state.energy is not None:
+        values.append(("energy", state.energy.value, 0, 100_000))
+    return values
 
 
 def _meter(state: EnergyMeterState) -> _Values:
@@ -305,17 +326,16 @@ _LIMITED: dict[type, Callable[[Any], _Values]] = {
 def find_breach(report: Report) -> str | None:
     """Return a text about the first value that is not a number or is outside its limits, or None if there is no such value."""
     try:
-        for what, value, low, high in _values(report):
+        bounded = _LIMITED.get(type(report.state))
+        values = [] if bounded is None else bounded(report.state)
+        if report.readings:
+            values += _readings(report.readings)
+        for what, value, low, high in values:
             if not low <= value <= high:
                 return f"{what} is {value}, outside {low}..{high}"
     except (AttributeError, TypeError) as error:
         return f"not a valid report: {error}"
     return None
-
-
-def _values(report: Report) -> _Values:
-    bounded = _LIMITED.get(type(report.state))
-    return [*(() if bounded is None else bounded(report.state)), *_readings(report.readings)]
 
 
 def find_picture_breach(picture: Picture) -> str | None:

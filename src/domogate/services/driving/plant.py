@@ -212,8 +212,7 @@ class DrivenPlant:
         if outcome is None:
             outcome = self._calls.run(order.deadline, partial(self._execute, order))
             self._outcomes[order.id] = (order, outcome)
-            _, oldest = next(iter(self._outcomes.values()))
-            if len(self._outcomes) > _REMEMBERED_ORDERS and oldest.done():
+            if len(self._outcomes) > _REMEMBERED_ORDERS and next(iter(self._outcomes.values()))[1].done():
                 self._outcomes.popitem(last=False)
         elif not order.repeats(first):
             raise OrderKeyTaken("this idempotency key was used for another command")
