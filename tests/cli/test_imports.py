@@ -70,10 +70,11 @@ def test_a_list_loads_the_database_and_no_large_library(domogate: CommandLine, n
     assert found & (LARGE | {"uvloop"}) == set()
 
 
-def test_a_list_of_keys_loads_no_service_for_people(domogate: CommandLine) -> None:
+def test_a_list_of_keys_loads_no_service_for_people_and_no_other_part_of_the_store(domogate: CommandLine) -> None:
     domogate.create()
     found = modules_of("key", "list", "--data", str(domogate.data))
-    assert {"domogate.services.people.people", "domogate.services.people.passkeys"} & found == set()
+    assert "domogate.stores.keys" in found
+    assert {"domogate.services.people.people", "domogate.stores.store", "domogate.stores.plants"} & found == set()
 
 
 def test_a_gateway_loads_no_library_that_nobody_has_used_yet(domogate: CommandLine) -> None:

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("package", ["domogate.app", "domogate.management", "domogate.services.people"])
+@pytest.mark.parametrize("package", ["domogate.app", "domogate.management", "domogate.services.people", "domogate.stores"])
 def test_a_package_has_every_name_that_it_lists(package: str) -> None:
     module = import_module(package)
     assert module.__all__

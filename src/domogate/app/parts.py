@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from domogate.domain.people import Subscription
 from domogate.identity.secret_keys import SecretKeys
@@ -9,7 +10,13 @@ from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
 from domogate.ports import Clock, Sealer, UnnamedDrivers
 from domogate.settings import Settings
-from domogate.stores import SqlStore, find_sqlite_file, sqlite_url
+from domogate.stores import find_sqlite_file, sqlite_url
+from domogate.stores.subject import SqlSubject
+
+if TYPE_CHECKING:
+    from domogate.stores import SqlStore
+
+S = TypeVar("S", bound=SqlSubject)
 
 DAY = 86_400.0
 _SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 2.0
@@ -41,7 +48,16 @@ def find_database_file(settings: Settings) -> Path | None:
     return sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
 
 
-def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, temporary: bool = False) -> SqlStore:
+def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, temporary: bool = False) -> "SqlStore":
+    from domogate.stores import SqlStore  # A command that needs only a part of the store does not need this import.
+
+    return open_part(SqlStore, settings, clock, gateway=gateway, create=create, temporary=temporary)
+
+
+def open_part(
+    part: type[S], settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, temporary: bool = False
+) -> S:
+    """Return an object of the class `part` for the database in the settings. The class is a subject, or the whole store."""
     if create:
         # Only the owner may read the folder, because it contains the secret key and personal data.
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,7 +65,7 @@ def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool 
     deadline = max(_SHORTEST_STORE_DEADLINE, _SHARE_OF_STORE * settings.device_deadline) if gateway else _COMMAND_DEADLINE
     sealer = build_sealer(settings)
     folder = settings.data if settings.data.is_dir() else None
-    return SqlStore(url, clock=clock, gateway=gateway, sealer=sealer, folder=folder, deadline=deadline, temporary=temporary)
+    return part(url, clock=clock, gateway=gateway, sealer=sealer, folder=folder, deadline=deadline, temporary=temporary)
 
 
 def build_sealer(settings: Settings) -> Sealer:

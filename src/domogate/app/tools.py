@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from domogate.app.parts import SystemClock, build_sealer, find_database_file, open_store, sqlite_file
-from domogate.ports import Clock, Hasher, LeaseStore, ShardMap, Signer, Store
+from domogate import stores
+from domogate.app.parts import SystemClock, build_sealer, find_database_file, open_part, open_store, sqlite_file
+from domogate.ports import Clock, Hasher, LeaseStore, ShardMap, Signer, Store, SubscriptionStore
 from domogate.settings import Settings
-from domogate.stores import UsedDatabases, back_up, find_key_of_backup, inspect_header, is_writable, restore
+from domogate.stores import UsedDatabases, inspect_header, is_writable
 
 if TYPE_CHECKING:
     from domogate.app.services import SigningKeyAdministration
@@ -107,6 +108,21 @@ async def open_tools(settings: Settings, *, create: bool = True, temporary: bool
         yield Tools(settings, address, clock, store, at_end)
 
 
+@asynccontextmanager
+async def open_subscriptions(settings: Settings) -> AsyncIterator[tuple[SubscriptionStore, Clock]]:
+    """Yield the part of an existing store with the subscription keys, and the clock. No other part of the store is imported."""
+    from domogate.stores.keys import SqlKeys  # Only `domogate key list` needs this part without the other parts.
+
+    clock, set_clock = _open_clock(settings)
+    store = open_part(SqlKeys, settings, clock, gateway=False, create=False)
+    await store.start()
+    try:
+        await set_clock()
+        yield store, clock
+    finally:
+        await store.stop()
+
+
 async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> "KeyRotation":
     """Add a new signing key, which begins to sign after some time. It replaces the present key.
 
@@ -129,7 +145,7 @@ async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, r
     def run() -> str | None:
         source = sqlite_file(settings)
         inspect_header(source, UsedDatabases(settings.data))
-        return back_up(source, path, replace=replace, replace_larger=replace_larger)
+        return stores.back_up(source, path, replace=replace, replace_larger=replace_larger)
 
     return await asyncio.to_thread(run)
 
@@ -162,11 +178,11 @@ async def restore_backup(settings: Settings, backup: Path) -> None:
     """
     if settings.database is not None:
         raise ValueError("restore is for the embedded store; restore a PostgreSQL database with pg_restore")
-    if (key_id := find_key_of_backup(backup)) is not None:
+    if (key_id := stores.find_key_of_backup(backup)) is not None:
         build_sealer(settings).choose_key(key_id)
     target = sqlite_file(settings)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    await asyncio.to_thread(restore, backup, target)
+    await asyncio.to_thread(stores.restore, backup, target)
 
 
 def _open_clock(settings: Settings) -> tuple[Clock, Callable[[], Awaitable[None]]]:

@@ -270,7 +270,16 @@ async def reading(settings: Settings) -> AsyncIterator["Tools"]:
 
     Root may read the data of another user: the command leaves no new file in the data folder.
     """
-    from domogate.app import find_missing_file, open_tools  # imports the database
+    from domogate.app import open_tools  # imports the database
+
+    refuse_missing(settings)
+    async with open_tools(settings, create=False) as tools:
+        yield tools
+
+
+def refuse_missing(settings: Settings) -> None:
+    """Raise Mistake if there is no store."""
+    from domogate.app import find_missing_file  # imports the database
 
     missing = find_missing_file(settings)
     if missing is not None:
@@ -279,8 +288,6 @@ async def reading(settings: Settings) -> AsyncIterator["Tools"]:
             "Name the data folder of the gateway with --data DIR, DOMOGATE_DATA, or --config FILE.\n"
             "For a new gateway, run `domogate serve`, `domogate init` or `domogate estate import` first."
         )
-    async with open_tools(settings, create=False) as tools:
-        yield tools
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from typing import Annotated
 import click
 
 from domogate.app import new_subscription
-from domogate.cli._command import Mistake, changing, command, group, reading
+from domogate.cli._command import Mistake, changing, command, group, refuse_missing
 from domogate.cli._names import choose
 from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
@@ -51,9 +51,12 @@ async def issue_key(
 @command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
     """List subscription keys with their rates, quotas and states. The keys themselves are not shown."""
-    async with reading(settings) as tools:
-        now = tools.clock.now()
-        shown = [_shown(subscription, now) for subscription in await tools.store.list_subscriptions()]
+    from domogate.app import open_subscriptions  # imports the database
+
+    refuse_missing(settings)
+    async with open_subscriptions(settings) as (store, clock):
+        now = clock.now()
+        shown = [_shown(subscription, now) for subscription in await store.list_subscriptions()]
     print_records(as_json, shown, ("id", "name", "hint", "state", "rate", "daily_quota", "created_at", "expires_at"))
 
 
