@@ -92,6 +92,8 @@ class Database(ABC):
 
     writing: Engine
     reading: Engine
+    reads_in_parallel = False
+    """Whether reads on several threads take less time than one after the other."""
     lock_retry = 0.0
     """In seconds: a process that waits for the lock tries again within this time. With 0, it waits in a queue."""
 

@@ -183,7 +183,7 @@ def find_unnamed_drivers(connection: Connection) -> UnnamedDrivers | None:
 class SqlPlants(SqlSubject):
     """Stores plants with their modules. Implements PlantStore."""
 
-    find_plant = reads(find_plant)
+    find_plant = reads(find_plant, in_turn=True)
     list_plants = reads(list_plants)
     list_plants_of = reads(list_plants_of)
     list_plant_ids = reads(list_plant_ids)

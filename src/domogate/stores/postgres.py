@@ -134,6 +134,8 @@ class PostgresDatabase(Database):
     engine.py). At this limit, the gateway stops waiting for the running statement, and closes the connection.
     """
 
+    reads_in_parallel = True  # A read waits for the server most of the time.
+
     def __init__(self, url: URL) -> None:
         super().__init__(_name_of(url))
         if find_spec("psycopg") is None:

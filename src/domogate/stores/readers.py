@@ -55,24 +55,28 @@ class _Job:
             self.future.set_exception(error)
 
 
+_Jobs = SimpleQueue[_Job | None]
+
+
 class Readers:
-    """A few threads on which reads run. The threads end after `close`."""
+    """A few threads on which reads run. The threads end after `close`.
+
+    Reads in turn have a thread of their own, so they run one after the other.
+    """
 
     def __init__(self, threads: int) -> None:
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads = [
-            threading.Thread(target=self._serve, name=f"domogate-store-reader-{number}", daemon=True)
-            for number in range(threads)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._jobs: _Jobs = SimpleQueue()
+        self._jobs_in_turn: _Jobs | None = None
+        self._threads: list[tuple[threading.Thread, _Jobs]] = []
+        for _ in range(threads):
+            self._start_thread(self._jobs)
 
-    async def run(self, work: Callable[[], T], seconds: float) -> T:
+    async def run(self, work: Callable[[], T], seconds: float, *, in_turn: bool = False) -> T:
         """Run the work on a thread and return its result. Raises StoreTimeout if there is no result in time."""
         loop = asyncio.get_running_loop()
         job = _Job(loop, work, seconds)
         timer = None if seconds == inf else loop.call_later(seconds + GRACE, expire, job.future, seconds)
-        self._jobs.put(job)
+        (self._find_jobs_in_turn() if in_turn else self._jobs).put(job)
         try:
             result: T = await job.future
             return result
@@ -82,19 +86,33 @@ class Readers:
 
     async def close(self, seconds: float) -> None:
         """Let the threads end after their jobs. Wait for them, at most this number of seconds."""
-        for _ in self._threads:
-            self._jobs.put(None)
+        for _, jobs in self._threads:
+            jobs.put(None)
         end = time.monotonic() + seconds
 
         def join() -> None:
-            for thread in self._threads:
+            for thread, _ in self._threads:
                 thread.join(max(0.0, end - time.monotonic()))
 
         await asyncio.to_thread(join)
 
-    def _serve(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job.run()
+    def _find_jobs_in_turn(self) -> _Jobs:
+        """Return the queue of reads in turn. Its thread is started at the first such read."""
+        if self._jobs_in_turn is None:
+            self._jobs_in_turn = SimpleQueue()
+            self._start_thread(self._jobs_in_turn)
+        return self._jobs_in_turn
+
+    def _start_thread(self, jobs: _Jobs) -> None:
+        name = f"domogate-store-reader-{len(self._threads)}"
+        thread = threading.Thread(target=_serve, args=(jobs,), name=name, daemon=True)
+        self._threads.append((thread, jobs))
+        thread.start()
+
+
+def _serve(jobs: _Jobs) -> None:
+    while (job := jobs.get()) is not None:
+        job.run()
 
 
 def expire(future: asyncio.Future[Any], seconds: float) -> None:

@@ -82,7 +82,7 @@ class SqliteDatabase(Database):
         self.to_list = to_json
         self._create_privately()
         self.writing = self._engine(url, "BEGIN IMMEDIATE", query_only=False, size=1)
-        self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 1)
+        self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 2)  # One for the feed, one for reads in turn.
 
     def _create_privately(self) -> None:
         # The file contains private keys and password hashes. SQLite creates its additional files with the same mode.

@@ -238,6 +238,11 @@ class SqlSubject:
     async def _read_within(
         self, seconds: float, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
+        return await self._run_query(query, seconds, False, *args, **kwargs)
+
+    async def _run_query(
+        self, query: Callable[Concatenate[Connection, P], T], seconds: float, in_turn: bool, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         database, readers = self._database, self._readers
         if database is None or readers is None:
             raise RuntimeError("the store is not running")
@@ -252,7 +257,7 @@ class SqlSubject:
                 raise self._explain(error) from error
 
         with nullcontext() if self.waiting is None else self.waiting():
-            return await readers.run(run, seconds)
+            return await readers.run(run, seconds, in_turn=in_turn and not database.reads_in_parallel)
 
     async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit. Raises StoreTimeout."""
@@ -293,13 +298,16 @@ def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any],
 
 
 def reads(
-    query: Callable[Concatenate[Connection, P], T], *, long: bool = False
+    query: Callable[Concatenate[Connection, P], T], *, long: bool = False, in_turn: bool = False
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a query. With `long`, the query may read a large part of the database."""
+    """Make a method of a subject from a query. With `long`, the query may read a large part of the database.
+
+    With `in_turn`, such queries run one after the other if the database is SQLite: on several threads they take more CPU time.
+    """
 
     @wraps(query)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._read_within(LONG if long else self._limits.deadline, query, *args, **kwargs)
+        return await self._run_query(query, LONG if long else self._limits.deadline, in_turn, *args, **kwargs)
 
     return method
 
