@@ -16,7 +16,7 @@ from domogate.ports import Picture, StoredState
 from domogate.services.driving import Driving
 from domogate.services.driving.calls import LARGEST_PICTURE
 from domogate.services.plants.control import Control
-from domogate.services.plants.read_model import ModuleView
+from domogate.services.plants.read_model import view_module
 from support.clocks import NOON, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id, make_module
@@ -56,7 +56,7 @@ class PictureSetup:
         self.store.listen(self.driving.apply)
         self.plant_id = self.store.add_plant(PANEL)
         self.control = Control(self.fabric, self.store, self.clock, deadline=5.0, max_age=30.0, max_ages={})
-        self.view = ModuleView(self.plant_id, PANEL, StoredState(CameraState(on=True), True, self.clock.now()))
+        self.view = view_module(self.plant_id, PANEL, StoredState(CameraState(on=True), True, self.clock.now()))
 
     async def look(self, seconds: float = 5.0) -> Picture:
         return await self.fabric.take_picture(self.plant_id, PANEL.id, self.clock.now() + seconds)

@@ -14,7 +14,7 @@ from domogate.domain.reachability import Absence
 from domogate.domain.states import State
 
 
-class StoredState(msgspec.Struct, frozen=True):
+class StoredState(msgspec.Struct, frozen=True, gc=False):
     """The last known state of a module.
 
     `at` is the time of the report with this state. `at` is 0.0 if the state came from an estate file, or if the options of the

@@ -8,6 +8,8 @@ write continues (Decision 0006). If a module answers a question, `Control.refres
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import msgspec
+
 from domogate.common.feed_cache import FeedCache
 from domogate.domain.events import Change, ChangesLost, PlantChanged, SparePartsChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id
@@ -27,25 +29,25 @@ class ReadModelStore(PlantStore, SparePartStore, Protocol):
     """The parts of the store that the read model reads."""
 
 
-class ModuleView:
-    """A module and its last state. `confirmed_at` is the time at which its driver last confirmed the state."""
+class ModuleView(msgspec.Struct, eq=False, gc=False):
+    """A module and its last state.
 
-    __slots__ = ("_overlay", "absence", "confirmed_at", "encodings", "module", "plant_id", "reachable", "reported_at", "state")
+    A process may hold 100,000 modules. The garbage collector does not visit them: nothing that a view refers to refers to the
+    view.
+    """
 
-    def __init__(self, plant_id: Id, module: Module, stored: StoredState, overlay: FaultOverlay | None = None) -> None:
-        self.plant_id = plant_id
-        self.module = module
-        self.state: State | None = stored.state
-        self.reachable = stored.reachable
-        self.absence: Absence | None = stored.absence
-        """The reason why the module cannot be reached, if it is known."""
-        self.reported_at = stored.at
-        self.confirmed_at = stored.at
-        self.encodings: dict[str, Any] = {}
-        """Cached encodings of the module without its state, by surface."""
-        self._overlay = overlay
-        if overlay is not None or stored.absence is not None:
-            self._cover()
+    plant_id: Id
+    module: Module
+    state: State | None
+    reachable: bool
+    absence: Absence | None
+    """The reason why the module cannot be reached, if it is known."""
+    reported_at: float
+    confirmed_at: float
+    """The time at which the driver last confirmed the state."""
+    _overlay: FaultOverlay | None = None
+    encodings: dict[str, Any] = {}
+    """Cached encodings of the module without its state, by surface."""
 
     def take(self, event: StateChanged) -> None:
         """Update the module with a committed state."""
@@ -54,9 +56,9 @@ class ModuleView:
         self.absence = event.absence
         self.reported_at = self.confirmed_at = event.at
         if self._overlay is not None or event.absence is not None:
-            self._cover()
+            self.cover()
 
-    def _cover(self) -> None:
+    def cover(self) -> None:
         """Apply the injected faults, and undo the effects of cleared faults, without waiting for a driver."""
         if self._overlay is not None:
             offline = self._overlay.report_absence(self.plant_id, self.module.id, self.reported_at)
@@ -70,6 +72,13 @@ class ModuleView:
                 self.confirmed_at = 0.0
         if is_injected(self.absence):
             self.reachable, self.absence, self.confirmed_at = True, None, 0.0
+
+
+def view_module(plant_id: Id, module: Module, stored: StoredState, overlay: FaultOverlay | None = None) -> ModuleView:
+    view = ModuleView(plant_id, module, stored.state, stored.reachable, stored.absence, stored.at, stored.at, overlay)
+    if overlay is not None or stored.absence is not None:
+        view.cover()
+    return view
 
 
 class PlantView:
@@ -93,7 +102,7 @@ class PlantView:
         self.joined: dict[Id, int] = stored.joined
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
         self.modules: dict[Id, ModuleView] = {
-            module.id: ModuleView(plant.id, module, stored.states.get(module.id, NO_STATE_YET), overlay)
+            module.id: view_module(plant.id, module, stored.states.get(module.id, NO_STATE_YET), overlay)
             for module in stored.topology.every_module()
         }
         self.encodings: dict[str, Any] = {}
