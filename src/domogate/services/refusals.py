@@ -1,4 +1,7 @@
-"""Reasons why a service did not make a change. The message tells a person what to do instead."""
+"""Exceptions with which a service refuses a request, and their reasons as codes.
+
+The message of an exception tells a person what to do instead.
+"""
 
 from enum import StrEnum
 

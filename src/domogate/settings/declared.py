@@ -38,26 +38,33 @@ DECLARED: dict[str, DeclaredSetting] = _declare()
 FILES: dict[str, str] = {
     f"{name}_file": name for name, one in DECLARED.items() if one.setting.secret and f"{name}_file" not in DECLARED
 }
-"""The settings that name a file with a secret: `smtp_password_file` names the file with `smtp_password`."""
+"""Settings that `loading.py` replaces by the content of the file that they name, and the setting that gets this content.
+
+For example, `smtp_password_file` names the file with `smtp_password`.
+"""
 
 
 SECRETS: dict[str, str] = {**FILES, "secret_key_file": "secret_key"}
 """All settings that name a file with a secret.
 
-Unlike the others, `secret_key_file` is not replaced by the content of the file: `identity/secret_keys.py` reads this file.
+Unlike the settings in `FILES`, `secret_key_file` is not replaced by the content of its file: `identity/secret_keys.py` reads
+this file.
 """
 
 
 def name_credential(secret: str) -> str:
-    """Return the name of the systemd credential of a secret setting. It must agree with `identity.secret_keys.CREDENTIAL`."""
+    """Return the name of the systemd credential of a secret setting.
+
+    The name for `secret_key` must be the same as `identity.secret_keys.CREDENTIAL`.
+    """
     return f"domogate-{secret.replace('_', '-')}"
 
 
 def list_flags() -> tuple[str, ...]:
     """Return the names of all flags.
 
-    A secret has only a flag for the file with the secret, because other users can read the command line of a process. A URL
-    rarely contains a password, so a URL has both flags: one for the URL, and one for a file with the URL.
+    A secret has only a flag for the file with the secret, because other users can read the command line of a process. A secret
+    URL has both flags, one for the URL and one for a file with the URL: most such URLs contain no password.
     """
     hidden = {name for name, one in DECLARED.items() if one.setting.secret and not one.setting.metavar.startswith("URL")}
     return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)

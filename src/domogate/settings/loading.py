@@ -100,7 +100,7 @@ _FILE_VARIABLE = "DOMOGATE_CONFIG"
 _NO_SETTINGS = frozenset(
     (_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES", "DOMOGATE_PROCESS")
 )
-"""Variables of the command line, of the processes of `serve --processes`, and of ./dev.
+"""Variables that are not settings: of the command line, of the processes of `serve --processes`, and of ./dev.
 
 Any other variable with our prefix that is not a setting is a mistake.
 """
@@ -170,7 +170,7 @@ def has_password(value: object) -> bool:
 
 
 def _from_credentials(environ: Mapping[str, str]) -> dict[str, _Given]:
-    """Return the settings with a systemd credential, such as smtp_password with the credential domogate-smtp-password."""
+    """Return settings that name the files of systemd credentials: smtp_password_file names the file domogate-smtp-password."""
     if not (folder := environ.get("CREDENTIALS_DIRECTORY")):
         return {}
     files = {name: Path(folder, name_credential(secret)) for name, secret in SECRETS.items()}
@@ -198,7 +198,7 @@ def _read_secrets(given: dict[str, _Given], mistakes: list[Mistake]) -> dict[str
 
 
 def _convert(value: object, kind: Any, from_text: bool) -> Any:
-    """Return the value in the type of the setting. Text from a flag or variable is parsed."""
+    """Return the value in the type of the setting. Text from a flag or variable is parsed. Raises Wrong."""
     if isinstance(value, str) and re.search(r"[\x00-\x1f\x7f]", value):
         raise Wrong("control characters are not allowed")
     if kind is Path:

@@ -31,7 +31,10 @@ class _Counts:
         self._saved: list[dict[str, str | float]] = []
 
     def limits_of(self, attempt: Attempt) -> tuple[tuple[str, Limit], tuple[str, Limit]]:
-        """Return the key and the limit of the account, and the key and the limit of the IP address."""
+        """Return the key and the limit of the account, and the key and the limit of the IP address.
+
+        If the person logged in from this IP address before, the key `familiar` is used instead of the key of the account.
+        """
         account = attempt.familiar if attempt.familiar in self._known else attempt.account
         return (account, attempt.account_limit), (attempt.address, attempt.address_limit)
 
@@ -86,7 +89,7 @@ def take_back(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
-    """Record that the attempt succeeded: reset the count of the account, but not the count of the IP address.
+    """Record that the attempt succeeded: reset the count of the account, but take only this attempt back for the IP address.
 
     Otherwise an attacker could reset the count of the IP address by logging in to their own account.
     """

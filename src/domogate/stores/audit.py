@@ -78,9 +78,9 @@ def _record_from_row(row: Row[Any]) -> AuditRecord:
 
 
 def prune_audit(tx: Transaction, before: float) -> bool:
-    """Remove some of the oldest records, and add a record about the removal.
+    """Remove some of the records that are older than the time `before`, and add a record about the removal.
 
-    Return True if there may be more old records to remove. Raises UnreadableRecord.
+    Return True if there may be more such records. Raises UnreadableRecord if a record cannot be decoded.
     """
     first, last = tx.connection.execute(_ENDS).one()
     if first is None:

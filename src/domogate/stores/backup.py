@@ -31,7 +31,7 @@ _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), 
 
 
 class Content(msgspec.Struct, frozen=True):
-    """The revision of a database, the numbers of its records, and its newest change.
+    """The revision of a database, how many plants, modules and users it has, its newest change, and the id of its secret key.
 
     The newest change shows whether two databases have the same history.
     """
@@ -63,8 +63,9 @@ def back_up(
 ) -> str | None:
     """Write a consistent copy to `path` while the store is in use. The file appears only when it is checked and on disk.
 
-    Returns the id of the secret key that a restore needs. Raises ValueError if the database cannot be read, or if the copy is
-    not equal to the database. Raises BackupStopped soon after `is_wanted` returns False.
+    Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises ValueError if the
+    database cannot be read, or if the copy is not equal to the database. Raises BackupStopped soon after `is_wanted` returns
+    False.
 
     Raises FileExistsError if the file exists and `replace` is false. If the file is a backup with more content than the new
     backup, raises ValueError unless `replace_larger` is true.
@@ -111,7 +112,10 @@ def find_key_of_backup(path: Path) -> str | None:
 
 
 def restore(backup_path: Path, data_file: Path) -> None:
-    """Copy a backup to `data_file`. This file must not exist, or must be empty. Raises ValueError if the backup is damaged."""
+    """Copy a backup to `data_file`. Raises FileExistsError if this file exists and is not empty.
+
+    Raises FileNotFoundError if there is no backup. Raises ValueError if the backup is damaged, or if a newer version made it.
+    """
     if not backup_path.is_file():
         raise FileNotFoundError(f"there is no backup {backup_path}")
     _check(backup_path)
@@ -154,7 +158,8 @@ def compare_backups(old_path: Path, new_path: Path) -> str | None:
     """Compare the content of two files.
 
     If the first file is a backup with more content than the second file, return a sentence about the difference. Otherwise
-    return None.
+    return None. More content means: later changes, or more plants, modules or users. If the second file continues the history
+    of the first file, only later changes count.
     """
     try:
         with _reading(old_path) as connection:
@@ -185,7 +190,7 @@ def _read_content(connection: sqlite3.Connection) -> Content:
 def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
     """Whether the new backup continues the history of the old backup.
 
-    In this case, plants and users that are missing in the new backup were removed on purpose.
+    In this case, plants, modules and users that are missing in the new backup were removed on purpose.
     """
     oldest = connection.execute("SELECT min(cursor) FROM changes").fetchone()[0]
     if oldest is None or old.cursor < oldest:  # This part of the history was pruned.

@@ -18,7 +18,7 @@ from domogate.stores.backup import back_up, compare_backups, remove_unfinished
 _NAME = r"domogate-(?P<number>[0-9]{6,12})-(?P<at>[0-9]{8}T[0-9]{6}Z)\.sqlite3"
 _TIME = "%Y%m%dT%H%M%SZ"
 _LATEST = 253_402_300_799.0
-"""The end of the year 9999, in seconds since the epoch. A name cannot have a later time."""
+"""The end of the year 9999, in seconds since the epoch. The year in a name has only four digits."""
 RESERVE = 16 << 20
 """In bytes. A backup leaves at least this space free: the database may be on the same disk."""
 _MB = 1_000_000

@@ -1,5 +1,7 @@
 """Stores the last time that a gateway has read from its clock. The time is stored only while the clock is right.
 
+A gateway compares its clock with this time, to detect that the clock is wrong.
+
 The row `gateways` of the table `clock` has this time. `leases.py` keeps another time in the same table.
 """
 

@@ -95,7 +95,7 @@ class Database(ABC):
     reads_in_parallel = False
     """Whether reads on several threads take less time than one after the other."""
     lock_retry = 0.0
-    """In seconds: a process that waits for the lock tries again within this time. With 0, it waits in a queue."""
+    """In seconds: a process that waits for the lock for writing tries again within this time. With 0, it waits in a queue."""
 
     def __init__(self, name: str) -> None:
         """`name` is for the list of used databases and for messages. It contains no credentials."""
@@ -117,7 +117,7 @@ class Database(ABC):
         return True
 
     def limit_waiting(self, _connection: Connection) -> None:
-        """Make the transaction fail if it waits too long for a table. While it waits, other processes wait for it."""
+        """Make the transaction fail if it waits too long for a table lock. While it waits, other processes wait for it."""
         return
 
     @abstractmethod

@@ -108,7 +108,9 @@ class SqlEstate(SqlEstateHistory):
         return summary
 
     async def _give_way(self, released: float, paused: float) -> tuple[float, bool]:
-        """Pause, so that other processes can get the lock. A process that already waits gets it in this pause.
+        """Pause, so that other processes can get the lock. A process that already waits gets the lock in this pause.
+
+        If no other gateway runs, and the last pause was less than `_LONGEST_RUN` seconds before `released`, do not pause.
 
         `released` is the end of the last part, `paused` the end of the last pause. Return the end of the last pause, and
         whether no gateway runs.

@@ -58,7 +58,7 @@ def import_part(
     prune: bool = False,
     is_all: bool = False,
 ) -> tuple[ImportedUsers, ImportSummary]:
-    """Import a part. The first part has the users.
+    """Import a part of an estate. The first part has the users.
 
     The other parts have only plants; for them, `users` are the users of the first part. `rows` are the rows of the part, if
     they were made before the transaction.
@@ -155,7 +155,10 @@ def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
 
 
 def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) -> set[Id]:
-    """If a module has no stored state, store the state that the estate gives for it. Return the changed plants."""
+    """If a module has no stored state, store the state that the estate gives for it. Return the changed plants.
+
+    Before this, remove the stored states of modules that have another kind now or are not simulated any more.
+    """
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
     now_real = {

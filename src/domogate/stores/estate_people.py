@@ -145,8 +145,8 @@ def write_clients(tx: Transaction, difference: Difference) -> None:
 def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
     """Compare the subscriptions of the estate with the stored subscriptions. Nothing is written.
 
-    For each subscription of the estate, the stored subscription with the same key is used. If no stored subscription has this
-    key, the stored subscription with the same id is used. A subscription that was revoked stays revoked.
+    A subscription of the estate updates the stored subscription with the same key. If no stored subscription has this key, it
+    updates the stored subscription with the same id. A subscription that was revoked stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}

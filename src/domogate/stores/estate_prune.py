@@ -3,7 +3,8 @@
 A plant that is not in the file is removed with its content. In a plant that is in the file, only content that the file does not
 list is removed.
 
-It runs after all parts of the file were imported. So a module that moved to another plant is already there, and is kept.
+These functions are called after all parts of the file were imported. So a module that moved to another plant is already there,
+and is kept.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ def count_modules(connection: Connection) -> int:
 
 
 def list_sizes(connection: Connection, after: str) -> list[tuple[Id, int]]:
-    """Return some plants after this id, each with the number of its modules, ordered by id."""
+    """Return some of the plants whose ids are greater than `after`, ordered by id, each with the number of its modules."""
     return [(row.id, row.size) for row in connection.execute(_PAGE, {"after": after})]
 
 

@@ -157,7 +157,9 @@ def new_ambient(name: str, kind: str) -> Ambient:
 class PlantEditor:
     """Changes plants.
 
-    Each change is checked by the same rules as an estate file, and then made in one transaction on the present plant.
+    Each change is checked by the same rules as an estate file, and then made in one transaction on the plant as it is stored at
+    this time. Raises Invalid if the check finds problems. Raises NotFound if there is no such plant, and Conflict if the change
+    contradicts the store.
     """
 
     def __init__(self, store: EditingStore, check: PlantCheck) -> None:
@@ -178,7 +180,8 @@ class PlantEditor:
     async def change_content(self, plant_id: Id, change: Callable[[TopologyDraft], T]) -> T:
         """Apply `change` to the content of the plant, and return the result of `change`.
 
-        `change` is called twice: for the check, and in the transaction.
+        `change` is called twice: for the check, and then in the transaction, where the content may be newer. The result of the
+        second call is returned.
         """
         results: list[T] = []
 

@@ -53,11 +53,13 @@ class FaultInjector:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> Sequence[Injection]:
-        """Inject a fault, and return the injections.
+        """Inject a fault into a module, or into the whole plant if `module_id` is None. Return the injections.
 
-        If the fault BATTERY or FAILURE is injected into a whole plant, each suitable module gets its own injection.
+        Usually there is one injection. If the fault BATTERY or FAILURE is injected into a whole plant, each suitable module
+        gets its own injection.
 
-        Raises NoSuchPlant or ValueOutOfRange. Raises NoSuchModule if there is no such module, or no module can have the fault.
+        Raises NoSuchPlant if the plant does not exist or was removed. Raises ValueOutOfRange if the fault cannot have this
+        value, or if `until` has passed. Raises NoSuchModule if there is no such module, or no module can have the fault.
         """
         _check_value(fault, value)
         if until is not None and not self._clock.now() < until:
@@ -81,7 +83,7 @@ class FaultInjector:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> int:
-        """Clear the faults that match all given arguments. Return their number."""
+        """Clear the faults that match all given arguments; None matches everything. Return the number of cleared faults."""
         cleared = await self._store.clear_injections(plant_id, module_id, fault)
         if cleared:
             self._note(AuditResult.OK, who, address, plant_id, module_id, clear=fault or "all", faults=str(cleared))
@@ -165,7 +167,10 @@ class FaultExpiry:
         await cancel(self._task)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Note the faults that this process or another process injects. This method is a listener of the store."""
+        """Search for ended faults again if a plant changed: perhaps this or another process injected a fault with an early end.
+
+        This method is a listener of the store.
+        """
         if any(isinstance(change.event, PlantChanged | ChangesLost) for change in changes):
             self._changed.set()
 

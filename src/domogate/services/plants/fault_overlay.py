@@ -114,7 +114,10 @@ def is_injected(absence: Absence | None) -> bool:
 
 
 def list_covered(stored: StoredPlant, overlay: FaultOverlay, now: float) -> list[Report]:
-    """Return one report for each module whose stored state does not show its injected fault yet."""
+    """Return one report for each module whose stored state does not show its injected fault yet.
+
+    The report has the state or the absence that the fault causes.
+    """
     reports = []
     for module in stored.topology.every_device():
         known = stored.states.get(module.id)
@@ -132,7 +135,10 @@ def list_covered(stored: StoredPlant, overlay: FaultOverlay, now: float) -> list
 
 
 def list_uncovered(stored: StoredPlant, before: FaultOverlay | None, after: FaultOverlay | None) -> list[Id]:
-    """Return the modules whose fault was cleared, and modules whose stored absence comes from a cleared fault."""
+    """Return the modules with a cleared fault: a fault in the overlay `before` that is not in the overlay `after`.
+
+    Also return the modules whose stored absence comes from a fault `offline` that is not in `after`.
+    """
     uncovered = []
     for module in stored.topology.every_device():
         known = stored.states.get(module.id)

@@ -19,7 +19,7 @@ _PRUNE_EVERY = 3600.0
 _CHECK_EVERY = 60.0
 _HOUR, _DAY = 3600.0, 86_400.0
 _PAGE = 5_000
-"""The number of rows of an export that are in memory at the same time."""
+"""The number of rows of an export that are in memory at the same time, unless a single interval has more rows."""
 _FIRST_SPANS = 1_000
 _MOST_IN_A_SPAN = 1_000_000
 """The largest number of rows that are read for one interval.
@@ -55,7 +55,8 @@ class History:
     ) -> None:
         """All times are in seconds. If `audit_kept` is None, audit records are never removed.
 
-        `token_lifetime` is the longest lifetime of a token.
+        `token_lifetime` is the longest lifetime of a token. Codes, refresh tokens and grants are kept for at least this time
+        after their end, because a token that was made with them may still be valid.
         """
         self._store = store
         self._clock = clock
@@ -81,7 +82,8 @@ class History:
     def kept_since(self, resolution: float | None) -> float:
         """Return the earliest time for which data is kept.
 
-        Single readings (`resolution` is None) and summaries of less than an hour are kept for a shorter time.
+        Single readings (`resolution` is None) are kept for a shorter time than hourly summaries. Summaries of less than an hour
+        are computed from single readings, so for them this shorter time also counts.
         """
         kept = self._readings_raw if resolution is None or resolution < _HOUR else self._readings_kept
         return max(0.0, self._clock.now() - kept)
@@ -96,7 +98,9 @@ class History:
     async def list_summaries(
         self, module_id: Id, since: float, until: float, resolution: float, limit: int
     ) -> Sequence[ReadingSummary]:
-        """Return the newest `limit` summaries in this period. The oldest of these summaries is first.
+        """Return the newest `limit` summaries of the module in this period. The oldest of these summaries is first.
+
+        Each summary is about an interval of `resolution` seconds and one measure.
 
         Raises ValueError if `resolution` is below 60 seconds.
         """

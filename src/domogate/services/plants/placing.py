@@ -57,9 +57,10 @@ def parse_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, suggest: bool = False) -> int | str:
-    """Return the index of the room, or the reason why no room was found.
+    """Find the room in the name of the device. Return the index of this room in `rooms`, or the reason why no room was found.
 
-    With `suggest`, the reason names a room with a similar name. Finding a similar name takes milliseconds.
+    With `suggest`, the reason names a room with a similar name. Finding a similar name takes milliseconds, so do not use
+    `suggest` for many devices.
     """
     match = pattern.fullmatch(device) if len(device) <= _LONGEST_NAME else None
     if match is None:
@@ -89,7 +90,8 @@ def place_modules(draft: TopologyDraft, modules: Sequence[Row[Module]], pattern:
     """Add the modules to the plant. The pattern chooses rooms for modules without an ambient. Without a pattern, these modules
     get no room.
 
-    The pattern finds the room in the name of a module. In this room, the module keeps only the other part of its name.
+    The pattern finds the room in the name of a module. In this room, the module keeps only the other part of its name. A module
+    for which the pattern finds no room is not added.
     """
     rooms = [ambient for ambient, _ in draft.ambients.values()]
     taken = {room.id: {module.name.casefold() for module in room.modules} for room in rooms}

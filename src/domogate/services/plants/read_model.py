@@ -2,7 +2,7 @@
 
 A read from memory does not wait, runs no SQL and uses no other thread. A plant is loaded from the store at its first use;
 memory is bounded. The change feed updates the read model. After a write, the read model is updated before the caller of the
-write continues (Decision 0006). If a module answers a question, `Control.refresh` also updates the state of this module.
+write continues (Decision 0006). `Control.refresh`, which asks a device for its state, also writes the answer to the read model.
 """
 
 from collections.abc import Sequence

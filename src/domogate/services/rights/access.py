@@ -75,7 +75,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     begun: float = 0.0
     """The time at which the period of a guest began."""
     guest_id: Id | None = None
-    """The id of the user, if the user is a guest."""
+    """The id of the user if the user is a guest, otherwise None."""
 
     def role_of(self, user_id: Id) -> Role:
         """Return the role of the person in the plant. `user_id` is the id of the person to whom this access belongs."""
@@ -108,8 +108,9 @@ class Access(msgspec.Struct, frozen=True, gc=False):
 def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float) -> Access:
     """Return the access of the viewer to the plant. `plant` is the plant with `plant_id` in the read model, or None.
 
-    Raises NoSuchPlant, NotYourPlant, in this order (Decision 0016). An application learns nothing about a plant that the
-    person did not choose for it: the answer is the same as for a plant of other people (Decision 0079).
+    Raises NoSuchPlant if the plant does not exist or is not active. Otherwise raises NotYourPlant if the person has no rights
+    on the plant now (Decision 0016), or did not choose the plant for the application. So an application learns nothing about a
+    plant that the person did not choose: the answer is the same as for a plant of other people (Decision 0079).
     """
     if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
         raise NoSuchPlant(f"no plant has the id {plant_id}")
@@ -141,15 +142,16 @@ class PlantList(msgspec.Struct, frozen=True):
     left_out: str = ""
     """A text that identifies the person's plants that are not in this list.
 
-    This text is a part of the keys of cached answers.
+    This text is a part of the keys of cached answers, because the answers differ for different lists.
     """
 
 
 def list_own_plants(
     plants: Iterable[Plant], user_id: Id, granted: frozenset[Id] | None, now: float, *, removed_since: float = inf
 ) -> PlantList:
-    """Return the person's active plants, and the plants that were removed since `removed_since`. A guest does not see other
-    people.
+    """Return the person's active plants, and the plants that were removed since `removed_since`.
+
+    If the person is a guest of a plant, the returned plant names only the owner and this guest, and no other people.
 
     `granted` are the plants that the person chose for the application. None means all plants.
     """

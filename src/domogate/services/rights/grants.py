@@ -1,6 +1,6 @@
 """Checks whether a grant is still valid, and which scopes it gives.
 
-Webhooks and tickets need this check, because they are valid for longer than the token that made them.
+Webhooks and tickets need this check, because they are used without the token with which they were made.
 """
 
 import msgspec
@@ -11,7 +11,7 @@ from domogate.services.rights.identity_cache import IdentityCache
 
 
 class GrantEnded(Exception):
-    """The application may not act for the user any more, so the operation stops. The message says why."""
+    """The application may not act for the user any more, so its webhook or ticket is not valid. The message says why."""
 
 
 class GrantHolder(msgspec.Struct, frozen=True):
@@ -31,7 +31,10 @@ def is_foreign_grant(grant_id: Id) -> bool:
 
 
 async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id, client_id: str) -> GrantHolder:
-    """Return the user and the scopes of a valid grant. Raises GrantEnded."""
+    """Return the user and the scopes of a valid grant.
+
+    Raises GrantEnded if the user, the application or the grant does not exist any more, or if the grant was revoked.
+    """
     user = await identities.find_user(user_id)
     if user is None or not user.active:
         raise GrantEnded("the user does not exist any more")

@@ -17,7 +17,10 @@ _FEW = 100
 
 
 class GuestView(PlantView):
-    """A plant within the limits of a guest. It shares the states with the whole plant, and does not show other people."""
+    """A plant within the limits of a guest.
+
+    It shares the states with the whole plant, and does not show allowed users and invited users.
+    """
 
     __slots__ = ()
 
@@ -35,7 +38,7 @@ class GuestView(PlantView):
 
 
 def view_for_guest(plant: PlantView, limits: Limits) -> PlantView:
-    """Return the view of a guest.
+    """Return the view of a guest with these limits. If the limits include all places, the view is the whole plant.
 
     Views are cached with their encoded topologies. The least recently used views are removed from the cache.
     """
@@ -103,6 +106,9 @@ def _is_shown(module: Module, within: set[Id]) -> bool:
 
 
 def _is_common_scene(module: Module, within: set[Id]) -> bool:
-    """Whether the module is a scene with steps, and all these steps are within the limits. The module must be in no ambient."""
+    """Whether the module is a scene with steps, and all these steps are within the limits.
+
+    Call this function only for modules that are in no ambient.
+    """
     steps = _steps_of(module)
     return module.kind is DeviceKind.SCENE and bool(steps) and all(step.module_id in within for step in steps)

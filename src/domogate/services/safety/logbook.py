@@ -59,7 +59,10 @@ class SafetyLogbook:
         return order(needs, {reference: await self._store.find_spare_parts(reference) for reference in references})
 
     async def list_entries(self, plant_id: Id, wanted: LogbookFilter, limit: int, after: int = 0) -> Sequence[StoredEntry]:
-        """Return one page of the entries whose numbers are greater than `after`. Raises NotFound."""
+        """Return the first `limit` entries that `wanted` selects and whose numbers are greater than `after`.
+
+        Raises NotFound if there is no such site.
+        """
         await self._find(plant_id)
         return await self._store.list_logbook(plant_id, wanted, limit, after)
 
@@ -91,7 +94,11 @@ class SafetyLogbook:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> StoredEntry:
-        """Add an entry of a person. `at` is the time of the work; the default is now. Raises NotFound, Invalid."""
+        """Add an entry that a person writes. `at` is the time of the work; the default is now.
+
+        Raises NotFound if there is no such site or module. Raises Invalid if only the gateway writes entries of this kind, if a
+        text is not valid, or if `at` is in the future.
+        """
         plant = await self._find(plant_id)
         if not kind.by_hand:
             own = ", ".join(kind for kind in LogbookKind if kind.by_hand)
@@ -125,7 +132,10 @@ class SafetyLogbook:
         return PlantView(stored)
 
     async def _list_commissioned(self, plant_id: Id) -> dict[Id | None, float]:
-        """Return the times at which the site (key None) and each unit were put into service, from the last logbook entries."""
+        """Return the times at which the site (key None) and single units were put into service.
+
+        Each time is from the latest commissioning entry of this site or unit in the logbook.
+        """
         found: dict[Id | None, float] = {}
         async for one in self._read_entries(plant_id, LogbookFilter(kinds=(LogbookKind.COMMISSIONING,))):
             found[one.entry.module_id] = max(one.entry.at, found.get(one.entry.module_id, 0.0))

@@ -17,7 +17,7 @@ PART_FOR: dict[FailureType, SparePartType] = {
     FailureType.REMOTE_BATTERY_FAULT: SparePartType.BATTERY,
     FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT: SparePartType.EMERGENCY_LAMP,
 }
-"""For each failure, the type of the part that repairs it. Spec 2.15 has only two types of parts."""
+"""The type of the part that repairs a failure. Spec 2.15 has only two types of parts, so other failures are not listed here."""
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class OrderLine(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """The parts to order, and the units that need a part which is not known."""
+    """The parts to order (`lines`), and the needs for which no spare part is known (`without_parts`)."""
 
     lines: tuple[OrderLine, ...]
     without_parts: tuple[Need, ...]
@@ -68,7 +68,10 @@ def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, 
 
 
 def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> OrderList:
-    """Return the parts to order. `parts_of` has the spare parts of every reference (E19), or None for an unknown reference."""
+    """Return the parts to order for these needs.
+
+    `parts_of` has the spare parts for each unit reference (E19), or None if no spare parts are stored for a unit reference.
+    """
     wanted: dict[tuple[str, SparePartType], list[tuple[SparePart, Need]]] = {}
     without = []
     for need in needs:

@@ -14,7 +14,7 @@ MONTHS_BETWEEN = {EmergencyTestKind.FUNCTION: 1, EmergencyTestKind.DURATION: 12}
 DUE_SOON = {EmergencyTestKind.FUNCTION: 7 * DAY, EmergencyTestKind.DURATION: 30 * DAY}
 """In seconds. A test counts as due soon for this time before it is due.
 
-A duration test must be planned, because it empties the batteries.
+The time is longer for a duration test: people must plan this test, because it empties the batteries.
 """
 
 # The clock of a unit may be wrong. Times outside these limits are replaced by the limit, because datetime cannot handle them.
@@ -36,7 +36,9 @@ class TestStanding(StrEnum):
 class PlannedTest(msgspec.Struct, frozen=True):
     """The schedule of one kind of test of one unit: the last finished test, the next test, and whether a test is running.
 
-    If the unit was never tested, `due_at` is the time at which the unit was commissioned or began to charge.
+    If the unit was never tested, the first test is due at once: `due_at` is the time at which the unit was commissioned or
+    began to charge, or None if no such time is known. The first test is overdue one month (function test) or one year
+    (duration test) after `due_at`.
     """
 
     kind: EmergencyTestKind

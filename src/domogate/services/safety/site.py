@@ -130,7 +130,7 @@ def read_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: fl
 
 
 def places_of(topology: Topology) -> dict[Id, str]:
-    """Return the floor and room of each module as a text."""
+    """Return the floor and room of each module as a text. Modules in no room are left out."""
     rooms = [(f"{floor.name}, {ambient.name}", ambient) for floor in topology.floors for ambient in floor.ambients]
     rooms += [(ambient.name, ambient) for ambient in topology.ambients]
     return {module.id: place for place, ambient in rooms for module in ambient.modules}

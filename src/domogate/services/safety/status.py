@@ -14,7 +14,7 @@ from domogate.services.plants.read_model import ModuleView, PlantView
 
 
 class SafetyStatus(IntEnum):
-    """The status of a device as a number. The specification does not give the numbers (Decision 0022)."""
+    """The status of a device as a number. The specification does not give the numbers, so Decision 0022 defines them."""
 
     WORKING = 0
     IN_FAILURE = 1
@@ -64,7 +64,7 @@ def list_controllers(plant: PlantView) -> list[ControllerReport]:
 
 
 def is_in_alert(controller: Module, failing_units: int) -> bool:
-    """Whether at least `alertLevel` of the controller's units are in failure."""
+    """Whether the number of units in failure is at least the alert level of the controller, which is also a number of units."""
     return failing_units >= _controller_detail(controller).alert_level
 
 

@@ -39,7 +39,7 @@ _CLAIMS = {
 
 
 class Permit(msgspec.Struct, frozen=True, rename=_CLAIMS):
-    """A signed permission: one action on one module for one user. The rights may have changed since this gateway signed it."""
+    """A signed permission: one action on one module for one user. The rights may have changed since it was signed."""
 
     id: Id
     user_id: Id

@@ -51,9 +51,11 @@ class Redemption:
         *,
         in_cluster: bool = False,
     ) -> None:
-        """`in_cluster`: another gateway may drive the plant, and may get the message with the order twice.
+        """`in_cluster`: whether this gateway is a member of a cluster.
 
-        So in a cluster, the store has a row for each used ticket.
+        A ticket must be used only once. Outside a cluster, the stored order of a ticket shows that the ticket was used. In a
+        cluster, the gateway that drives the plant may get the message with the same order twice, so an order that is already
+        stored does not prove this. So in a cluster, the store has a row for each used ticket.
         """
         self._store = store
         self._signer = signer
@@ -82,7 +84,10 @@ class Redemption:
             raise
 
     async def redeem(self, ticket: str, address: str) -> Redeemed:
-        """Use the ticket and command the device. Raises NotRedeemed, Internal."""
+        """Use the ticket and command the device.
+
+        Raises NotRedeemed if the ticket is refused or the device fails, and Internal after an error of the gateway itself.
+        """
         permit: Permit | None = None
         try:
             self._limiter.check(address)
@@ -132,7 +137,10 @@ class Redemption:
     # pictures
 
     async def take_picture(self, token: str, address: str) -> Picture:
-        """Take a picture now. Raises NotRedeemed, Internal."""
+        """Take a picture now. `token` is the picture token that `redeem` returned for this camera.
+
+        Raises NotRedeemed if the token is refused or the camera fails, and Internal after an error of the gateway itself.
+        """
         permit: Permit | None = None
         try:
             self._limiter.check(address)
@@ -157,7 +165,7 @@ class Redemption:
             raise from_device(fault) from fault
 
     async def _is_off(self, view: ModuleView) -> bool:
-        """Ask the camera whether it is off. Call this method after the camera refused a picture."""
+        """Ask the camera whether it is off, after it refused a picture. Return False if the camera does not answer."""
         try:
             await self._control.refresh(view)
         except _DEVICE_FAULTS:

@@ -64,9 +64,9 @@ class WebhookAdministration:
     async def replay(
         self, webhook_id: Id, cursors: Collection[int] | None, *, who: str = COMMAND_LINE, address: str = ""
     ) -> int:
-        """Try these dead letters again; None means all dead letters of the webhook.
+        """Let the gateway try the dead letters with these cursors again. None means all dead letters of the webhook.
 
-        Return the number of these dead letters. Raises NotFound, Conflict.
+        Return the number of dead letters that are tried again. Raises NotFound, or Conflict if the webhook has ended.
         """
         webhook = await self.get(webhook_id)
         check_not_ended(webhook)

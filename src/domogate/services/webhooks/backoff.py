@@ -29,7 +29,11 @@ def find_due_time(next_at: float, now: float) -> float:
 
 
 def retry_delay(attempts: int, retry_after: float | None = None) -> float:
-    """Return the seconds to wait after this number of failed attempts. `retry_after` is the delay that the receiver wants."""
+    """Return the seconds to wait after this number of failed attempts.
+
+    `retry_after` is the delay that the receiver asks for. If it is longer than the usual delay, it counts, up to
+    `LONGEST_ASKED_FOR`.
+    """
     longest = min(LONGEST, FIRST * 2.0 ** min(max(attempts, 1) - 1, 30))
     jittered = longest * _random.uniform(0.8, 1.0)
     return max(jittered, min(retry_after or 0.0, LONGEST_ASKED_FOR))

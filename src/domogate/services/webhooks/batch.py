@@ -31,11 +31,12 @@ class Outcome(Enum):
     """Nothing was sent, because the event is not for this webhook or the application may not see it."""
     ACCEPTED = auto()
     REFUSED = auto()
-    """The receiver answered with an error."""
+    """The receiver answered with a status that means neither success nor BUSY nor GONE."""
     BUSY = auto()
+    """The receiver answered with a status in `_BUSY`."""
     UNANSWERED = auto()
     GONE = auto()
-    """The receiver wants no more deliveries."""
+    """The receiver wants no more deliveries: it answered 410."""
 
     @property
     def is_done(self) -> bool:
@@ -67,12 +68,16 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     is_transient: bool = False
     """Whether the receiver failed for a reason that may pass soon.
 
-    The value is False for an answer with a status 3xx or 4xx other than 429, because the event causes such an answer.
+    The value is False for an answer with a status 3xx or 4xx other than 429: the receiver would probably give the same answer
+    again.
     """
 
 
 Send = Callable[[Delivery], Awaitable[Delivered | None]]
-"""A function that posts a delivery. It returns the answer, or None if the delivery must not be sent. It raises Undelivered."""
+"""A function that posts a delivery. It returns the answer, or None if the delivery must not be sent.
+
+It raises Undelivered if there is no answer.
+"""
 
 
 class DeliveryBatch:
@@ -107,7 +112,7 @@ class DeliveryBatch:
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
         """Return the results in the order of the deliveries.
 
-        An exception of `send` is raised when all running posts have ended.
+        An Undelivered of `send` becomes a result. Any other exception of `send` is raised when all running posts have ended.
         """
         by_module: dict[Id | None, list[Delivery]] = {}
         for delivery in deliveries:

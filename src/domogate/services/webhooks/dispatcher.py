@@ -64,10 +64,10 @@ class Dispatcher:
         is_current: Callable[[], bool] = lambda: True,
         check_every: float = 5.0,
     ) -> None:
-        """All times are in seconds. `check_every` is the time between two checks whether the clock was set.
+        """`given_up`: at this age, an undelivered event becomes a dead letter. `dead_kept`: how long dead letters are kept.
 
-        `holdings`: the plants that this gateway of a cluster holds. None means that this gateway delivers all webhooks.
-        `is_current` returns whether this gateway knows the latest rights.
+        `check_every`: the time between two checks whether the clock was set. All times are in seconds. `holdings`: the plants
+        of this gateway in a cluster, None for all plants. `is_current`: whether this gateway knows the latest rights.
         """
         self._store = store
         self._read_model = read_model
@@ -154,7 +154,7 @@ class Dispatcher:
             self._add(found)
 
     async def _repeat(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Call `read`, which reads webhooks from the store. After an error, call `read` again."""
+        """Call `read`, which reads webhooks from the store. Repeat the call every `_RETRY` seconds until it succeeds."""
         while True:
             try:
                 return await read()

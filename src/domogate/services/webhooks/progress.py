@@ -11,7 +11,11 @@ from domogate.services.webhooks.rights import WebhookEnded
 
 
 class WebhookProgress:
-    """A webhook, with its position and its failures. All methods raise WebhookEnded. Methods that write also raise Fenced."""
+    """A webhook, with its position and its failures.
+
+    All methods raise WebhookEnded if the webhook was ended or removed. Methods that write also raise Fenced, if this gateway
+    of a cluster does not hold the plant any more.
+    """
 
     def __init__(self, webhook: Webhook, store: WebhookStore, clock: Clock) -> None:
         self.webhook = webhook
@@ -59,7 +63,9 @@ class WebhookProgress:
         return next_at
 
     async def wait_for_user(self, problem: str) -> float:
-        """Store what the user has to do first. Nothing was sent, so the receiver does not count as failing.
+        """Store `problem`: what the user has to do before events can be sent, for example renew the password.
+
+        Nothing was sent, so the receiver does not count as failing.
 
         Return the time of the next try.
         """

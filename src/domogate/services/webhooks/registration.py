@@ -85,7 +85,8 @@ class Webhooks:
     ) -> Webhook:
         """Register a webhook. The webhook gets events from now on.
 
-        Raises NoSuchPlant, NotYourPlant, ScopeMissing, Forbidden, Invalid, Conflict.
+        Raises NoSuchPlant, NotYourPlant, ScopeMissing. Raises Forbidden if another issuer gave the token, Invalid if the URL
+        is not allowed, and Conflict if there are too many webhooks, or already one for this plant and URL.
         """
         if principal.scopes.isdisjoint(EVENT_SCOPES):
             raise ScopeMissing(f"the token needs one of the scopes {', '.join(EVENT_SCOPES)}", EVENT_SCOPES)
@@ -140,7 +141,7 @@ class Webhooks:
         await self._administration.remove(webhook_id, who=principal.user_id, address=address)
 
     async def renew_secret(self, principal: Principal, webhook_id: Id, *, address: str = "") -> str:
-        """Make a new secret, which signs later deliveries. Raises NotFound, Conflict."""
+        """Return a new secret, which signs later deliveries. Raises NotFound, or Conflict if the webhook has ended."""
         webhook = await self.get_own(principal, webhook_id)
         secret = new_webhook_secret()
         if not await self._store.set_webhook_secret(webhook_id, secret):
@@ -149,12 +150,18 @@ class Webhooks:
         return secret
 
     async def ping(self, principal: Principal, webhook_id: Id) -> Ping:
-        """Send a test event now. Raises NotFound, Conflict, NoSuchPlant, NotYourPlant, TooManyRequests."""
+        """Send a test event now.
+
+        Raises NotFound, NoSuchPlant, NotYourPlant, TooManyRequests, or Conflict if the webhook has ended.
+        """
         webhook = await self._get_active(principal, webhook_id)
         return await self._ping(webhook, f"{principal.user_id} {principal.client_id}")
 
     async def ping_as_operator(self, webhook_id: Id, operator_id: Id) -> Ping:
-        """Send a test event to a webhook of any application. Raises NotFound, Conflict, TooManyRequests."""
+        """Send a test event to a webhook of any application.
+
+        Raises NotFound, TooManyRequests, or Conflict if the webhook has ended.
+        """
         webhook = await self._administration.get(webhook_id)
         check_not_ended(webhook)
         return await self._ping(webhook, operator_id)
@@ -195,7 +202,10 @@ class Webhooks:
         return found[:limit]
 
     async def replay(self, principal: Principal, webhook_id: Id, cursors: Collection[int] | None, *, address: str = "") -> int:
-        """Do the same as `WebhookAdministration.replay`. Also raises NoSuchPlant, NotYourPlant."""
+        """Do the same as `WebhookAdministration.replay`, but only for a webhook of this client and user.
+
+        Also raises NoSuchPlant, NotYourPlant.
+        """
         await self._get_active(principal, webhook_id)
         return await self._administration.replay(webhook_id, cursors, who=principal.user_id, address=address)
 

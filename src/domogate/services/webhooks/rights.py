@@ -17,7 +17,7 @@ from domogate.services.rights.grants import GrantEnded, GrantHolder, get_grant_h
 from domogate.services.rights.identity_cache import IdentityCache
 
 _VIEWERS = 10_000
-"""The number of viewers that are kept in memory."""
+"""The largest number of `_Viewer` objects in the cache."""
 
 
 class _ViewerKey(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class _ViewerKey(msgspec.Struct, frozen=True):
 
 
 class _Viewer(msgspec.Struct, frozen=True):
-    """The grant of a webhook, with the scopes of the webhook."""
+    """The rights that the grant of a webhook gives now. `holder` has only scopes that the webhook also has."""
 
     key: _ViewerKey
     holder: GrantHolder
@@ -94,7 +94,10 @@ class WebhookRights:
         return _Viewer(key, msgspec.structs.replace(holder, scopes=holder.scopes.intersection(key.scopes)))
 
     async def get_access(self, webhook: Webhook) -> Access:
-        """Return what the webhook may see of its plant now. Raises WebhookEnded, OnHold, NotCurrent, Fenced."""
+        """Return what the webhook may see of its plant now.
+
+        Raises WebhookEnded, OnHold, NotCurrent. Raises Fenced if this gateway of a cluster does not hold the plant.
+        """
         plant_id = webhook.plant_id
         if self._holdings is not None and self._holdings.epoch_of(plant_id) is None:
             raise Fenced(shard_of(plant_id), None)

@@ -74,6 +74,7 @@ class ShortRetries:
     def paused_until(self) -> float | None:
         """The end of the delay, or None if there is no delay.
 
-        If more than `FIRST` seconds remain (`backoff.py`), the clock was set back, and the delay counts as ended.
+        A short delay is at most `FIRST` seconds (`backoff.py`). If more seconds remain, the clock was set back, and the delay
+        counts as ended.
         """
         return self._until if 0.0 < self._until - self._clock.now() <= FIRST else None

@@ -35,7 +35,7 @@ class Timers:
         self._set_at = 0.0
 
     def was_set_back(self, now: float, seconds: float) -> bool:
-        """Whether the clock was set back by more than `seconds` since a time of a webhook was set."""
+        """Whether the clock was set back by more than `seconds` since the last call of `set`."""
         return self._set_at - now > seconds
 
     def has_due(self, now: float) -> bool:

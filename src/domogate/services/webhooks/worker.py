@@ -22,7 +22,7 @@ from domogate.services.webhooks.short_retries import ShortRetries
 from domogate.services.webhooks.signing import message_id, sign_delivery
 
 BLOCKED = 1e12
-"""The value of `next_at` of a pending delivery that waits for an earlier delivery of its module."""
+"""The `next_at` of a pending delivery that waits for an earlier delivery of its module. This time never comes."""
 _MANY = 100_000
 _RETRY_CURRENT = 1.0
 """In seconds. A gateway that does not know the latest rights tries again after this time."""
@@ -168,9 +168,9 @@ class WebhookWorker:
         return self._pause_until(self._short_retries.pause(soon)) if soon else None
 
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None]) -> None:
-        """Move the position to the last change before the first untried change.
+        """Store refused changes, and later changes of the same modules, as pending.
 
-        Refused changes, and later changes of the same modules, become pending.
+        Then move the position to the last change before the first other change that was not tried.
         """
         pending = [
             self._to_pending(result)
@@ -263,7 +263,7 @@ class WebhookWorker:
     def _is_too_old(self, delivery: Delivery) -> bool:
         """Whether the delivery becomes a dead letter at once if it is refused.
 
-        The result is True for old events. Replayed dead letters are old events too.
+        The result is True if the event is at least `given_up` seconds old. Replayed dead letters are old events too.
         """
         return self._context.clock.now() - delivery.change.at >= self._context.given_up
 
