@@ -29,7 +29,10 @@ class EstateRows(msgspec.Struct):
 
 
 def make_rows(estate: Estate) -> EstateRows:
-    """Return the rows of the estate. Raises ValueError if the estate contradicts itself."""
+    """Return the rows of the estate.
+
+    Raises ValueError if the estate contradicts itself, for example if two modules have the same id.
+    """
     collect("plants", ((each.plant.id,) for each in estate.plants))
     module_rows = collect("modules", _module_rows(estate))
     return EstateRows(

@@ -41,7 +41,10 @@ class Examination(msgspec.Struct, frozen=True):
 
 
 def examine_database(url: str, seconds: float) -> Examination:
-    """Read from the database for at most this number of seconds. Raises the errors of the database driver."""
+    """Read the values from the database. Raises the errors of the database driver.
+
+    Such an error is also raised if the database has not answered after this number of seconds.
+    """
     database = open_database(url)
     try:
         with time_limit(seconds), database.reading.connect() as connection:

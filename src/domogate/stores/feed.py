@@ -42,7 +42,10 @@ class Feed:
         self._own: dict[int, Change] = {}
         """Changes that this process committed and that are not delivered yet."""
         self._mark: tuple[float, int] | None = None
-        """The time when an earlier read began, and the newest change that this read saw but could not deliver yet."""
+        """The time when an earlier read began, and the newest change that this read saw but could not deliver yet.
+
+        A change cannot be delivered while a transaction with lower cursors still runs.
+        """
         self.delivered = 0
         self.known_at = -inf
         """All changes that were committed before this time (monotonic) are delivered."""
@@ -62,7 +65,7 @@ class Feed:
 
         They count as delivered from now on.
 
-        The transaction must hold the exclusive lock: without this lock, another change could still appear before these changes.
+        The transaction must hold the exclusive lock: without this lock, a change with a lower cursor could still appear later.
         """
         began = time.monotonic()
         rows = connection.execute(CHANGES_BETWEEN, {"after": self.delivered, "until": newest}).all()
@@ -75,7 +78,10 @@ class Feed:
         self._own.update((change.cursor, change) for change in own)
 
     def poll(self) -> FeedPage:
-        """Return the next changes. The call takes little time if there are no changes."""
+        """Return the next changes, and count them as delivered. The call takes little time if there are no changes.
+
+        If changes were pruned before this process read them, the result is the one event ChangesLost instead.
+        """
         if self._connection is None:
             self._connection = self._database.connect_to_feed()
         began = time.monotonic()
@@ -100,9 +106,9 @@ class Feed:
         return self._page(self._decode(read.rows))
 
     def _note_knowledge(self, began: float, newest: int) -> None:
-        """Set the time up to which all changes are known.
+        """Set `known_at` after a read that began at `began` and saw the changes up to the cursor `newest`.
 
-        While a change cannot be delivered yet, this time does not advance.
+        If some of these changes could not be delivered yet, `known_at` advances only when they are delivered.
         """
         if self.delivered >= newest:
             self._mark, self.known_at = None, began

@@ -68,7 +68,7 @@ def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None
 
 
 def tell_when_fenced(holdings: Holdings, writing: asyncio.Future[Any]) -> None:
-    """Call `on_fenced` of the holdings if the write is refused."""
+    """Call `on_fenced` of the holdings if the write is refused, because its shard has another holder now."""
 
     def tell(ended: asyncio.Future[Any]) -> None:
         if not ended.cancelled() and isinstance(error := ended.exception(), Fenced):

@@ -12,7 +12,10 @@ from domogate.stores.subject import SqlSubject
 from domogate.stores.tables import modules, orders, parked, plants, states, webhooks
 
 _LONGEST_ORDER = 600.0
-"""In seconds. An order that ends later than this time after it was queued is not counted. Such orders are very rare."""
+"""In seconds. To count the orders that ended in a period, only orders queued at most this time before the period are read.
+
+Otherwise the query would read all stored orders. Orders that take longer than this time are very rare; they may be missed.
+"""
 
 _REMOVED = select(plants.c.id).where(plants.c.status == PlantStatus.REMOVED.value)
 _IN_USE = modules.c.plant_id.not_in(_REMOVED)

@@ -114,7 +114,7 @@ def revoke_grants(tx: Transaction, user_id: Id, client_id: str | None, at: float
 
 
 def revoke_pages(tx: Transaction, user_id: Id, auth_time: float) -> None:
-    """Revoke the grants that the gateway's own pages got after the login with this `auth_time`."""
+    """Revoke the grants that the gateway's own pages got after the login of this user at the time `auth_time`."""
     of_login = (grants.c.user_id == user_id) & (grants.c.client_id == PAGES_CLIENT) & (grants.c.auth_time == auth_time)
     _revoke(tx, of_login, tx.now)
 
@@ -128,7 +128,7 @@ def _revoke(tx: Transaction, condition: ColumnElement[bool], at: float) -> int:
 
 
 def remove_grants(tx: Transaction, column: ColumnElement[str], values: Sequence[str]) -> None:
-    """Remove grants. The database removes their codes and refresh tokens."""
+    """Remove the grants whose `column` has one of these values. The database also removes their codes and refresh tokens."""
     for value in values:
         for grant_id in tx.connection.execute(delete(grants).where(column == value).returning(grants.c.id)).scalars():
             tx.emit(GrantRevoked(grant_id=grant_id))

@@ -58,7 +58,7 @@ def list_injections(connection: Connection) -> Sequence[tuple[Id, Injection]]:
 
 
 def covered_states(connection: Connection) -> dict[Id, str]:
-    """Return the real state of each module whose state is replaced by a fault."""
+    """Return the real state, as JSON, of each module whose state is replaced by a fault."""
     return {row.module_id: row.covers for row in connection.execute(_COVERED)}
 
 
@@ -137,9 +137,10 @@ def _find_matching(
 
 
 def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
-    """Restore the real states of the modules.
+    """Restore the real states of modules after the faults `gone` were removed.
 
-    These states count as unconfirmed, because the real states may have changed during the fault.
+    A state that another fault still replaces is not restored. The restored states count as unconfirmed, because the real states
+    may have changed during the fault.
     """
     still = covered_states(tx.connection)
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}

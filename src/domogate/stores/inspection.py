@@ -27,7 +27,7 @@ GROWING_TABLES = ("audit", "changes", "hourly_readings", "orders", "parked", "ra
 PLANT_TABLES = ("plants", "members", "floors", "ambients", "modules", "states")
 """Tables that are large if there are many plants. They are checked after the small tables."""
 LARGE_FILE = 1 << 30
-"""In bytes. Checking a file of this size takes several seconds."""
+"""In bytes. Checking all tables of a file of this size takes several seconds, so GROWING_TABLES are not checked in it."""
 
 
 class DatabaseUnusable(RuntimeError):

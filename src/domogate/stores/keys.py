@@ -65,7 +65,10 @@ def remove_subscriptions(tx: Transaction, ids: Sequence[Id]) -> None:
 
 
 def add_usage(tx: Transaction, counts: Sequence[Usage]) -> Sequence[Usage]:
-    """Add the numbers of requests to the stored numbers, and return the sums. The usage of deleted subscriptions is ignored."""
+    """Add these numbers of requests to the stored numbers of the same subscription and day. Return the sums.
+
+    The usage of deleted subscriptions is ignored.
+    """
     total: Counter[tuple[Id, str]] = Counter()
     for usage in counts:
         total[usage.subscription_id, usage.day] += usage.count
@@ -78,7 +81,7 @@ def add_usage(tx: Transaction, counts: Sequence[Usage]) -> Sequence[Usage]:
 
 
 def _get_adding(database: Database) -> Any:
-    """Return the statement that adds numbers to the stored numbers and returns the sums."""
+    """Return the statement that adds numbers of requests to the stored numbers and returns the sums."""
     kind = type(database)
     if kind not in _adding:
         statement = database.insert(usages)

@@ -25,8 +25,9 @@ _CALL_SECONDS = 2.0
 _START_SECONDS = 120.0
 """The assumed longest time, in seconds, from the stored beginning of the cluster until its first gateway has joined.
 
-During this time, a starting gateway gets the stored beginning even if no gateway has a lease. After this time, if no gateway
-has a lease, the present time becomes the new beginning.
+The beginning is the time since which gateways of the cluster have run without a break. The first gateway stores it when it
+starts, before it has a lease. So during this time, a starting gateway gets the stored beginning even if no gateway has a lease.
+After this time, if no gateway has a lease, the present time becomes the new beginning.
 """
 _DEAD_KEPT = 3600.0
 """The number of seconds for which the row of a stopped member is kept, so that operators can see it.

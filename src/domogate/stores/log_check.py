@@ -1,4 +1,6 @@
-"""Finds damage in the write-ahead log of a SQLite file. SQLite ignores a damaged log and everything after the damage.
+"""Finds damage in the write-ahead log of a SQLite file. SQLite reads the log up to the damage, and ignores the rest.
+
+The log is a list of frames. A frame has one changed page of the database; the last frame of a transaction is its commit.
 
 After a power failure, the last transaction in a log is often incomplete, and this loses nothing: no caller got an answer for
 this transaction. But each commit is on disk before the next transaction begins. So if two commits follow the frame at which
@@ -13,12 +15,15 @@ _HEADER, _FRAME = 32, 24
 """In bytes: the size of the header of the log, and the size of the header of a frame. A frame has one page of the database."""
 _MAGIC = (0x377F0682, 0x377F0683)
 _INDEX_COPY = 48
-"""In bytes: the size of the header of the file -shm. The file begins with two copies of this header."""
+"""In bytes: the size of the header of the file -shm, SQLite's index of the log. The file begins with two copies of it."""
 _MOST_FRAMES = 100_000
 
 
 def find_damaged_log(path: Path) -> str | None:
-    """Return what is wrong with the log of the database, or None. A connection must have read the database before."""
+    """Return what is wrong with the log of the database, or None if no damage is found.
+
+    A connection must have read the database before: then SQLite has written to the file -shm how many frames it uses.
+    """
     log = Path(f"{path}-wal")
     try:
         with log.open("rb") as file:

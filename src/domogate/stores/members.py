@@ -176,7 +176,7 @@ It returns a cursor: a person with these limits may see the events after this cu
 def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], position: int) -> SinceOf:
     """Return a function that gives each person a cursor. The person may see the events after this cursor.
 
-    Members who may see the same places as before keep their cursor. All other people get `position`.
+    Members who may see the same places (floors, ambients, modules) as before keep their cursor. All others get `position`.
     """
 
     def since_of(user_id: Id, limits: str | None) -> int:
@@ -191,7 +191,7 @@ def _places_in(limits: str | None) -> Places:
 
 
 def member_rows(plant_id: Id, people: Mapping[Id, str | None], since_of: SinceOf) -> list[dict[str, object]]:
-    """Return the rows of the users with their limits. The owner is first."""
+    """Return the rows of these members of the plant. `people` has their limits; the first is the owner."""
     return [
         {
             "plant_id": plant_id,
@@ -220,7 +220,10 @@ def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dic
 
 
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
-    """Make each active user who has an invitation a member, and remove the invitation. Return the changed plants."""
+    """Make each active user who has an invitation a member, and remove the invitation. Return the changed plants.
+
+    With `condition`, only the invitations for which it is true are used.
+    """
     due = (
         select(invitations.c.plant_id, invitations.c.email_key, users.c.id, invitations.c.limits)
         .join(users, users.c.email_key == invitations.c.email_key)

@@ -1,4 +1,4 @@
-"""Creates the tables of a new database, and migrates an older database to the revision of this code, when it is opened."""
+"""When a database is opened: creates the tables of a new database, or migrates an older one to the revision of this code."""
 
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,10 @@ def print_sqlite_tables() -> str:
 
 
 def _check_unused(database: Database, connection: Connection, revision: str) -> None:
-    """Raises DatabaseInUse if a gateway on another machine may still use the database."""
+    """Raises DatabaseInUse if a gateway on another machine may still use the database.
+
+    A SQLite file is not checked: a lock in the data folder already stops a second gateway.
+    """
     if database.is_local or not inspect(connection).has_table("gateways"):
         return
     running = connection.execute(_COUNT_RUNNING, {"alive": ALIVE}).scalar()

@@ -1,6 +1,6 @@
 """Finds modules of all plants by name, room, kind, driver, or the reason why they cannot be reached.
 
-Also finds the names of records by their ids.
+Also finds the names of modules, plants, clients and subscriptions by their ids.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _MODULES = (
 
 
 def search_modules(connection: Connection, wanted: ModuleFilter, after: Id | None, limit: int) -> Sequence[PlacedModule]:
-    """Return the matching modules whose ids are greater than `after`, ordered by id."""
+    """Return at most `limit` modules that match `wanted` and whose ids are greater than `after`, ordered by id."""
     if NUL in f"{wanted.text}{wanted.driver}":
         return []
     query = _MODULES.where(_condition(wanted)).order_by(modules.c.id).limit(limit)
@@ -39,7 +39,7 @@ def search_modules(connection: Connection, wanted: ModuleFilter, after: Id | Non
 
 
 def find_places(connection: Connection, module_ids: Sequence[Id]) -> dict[Id, ModulePlace]:
-    """Return the place of each of these modules. Unknown modules are not in the result."""
+    """Return the place (plant and room) of each of these modules. Unknown modules are not in the result."""
     these = _MODULES.where(modules.c.id.in_(bindparam("ids", expanding=True)))
     return {row.id: _place(row) for row in connection.execute(these, {"ids": module_ids})}
 

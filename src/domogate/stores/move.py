@@ -1,6 +1,7 @@
 """Copies a whole SQLite database into an empty PostgreSQL database, and compares the two.
 
-The copy is one transaction: if it fails, the PostgreSQL database stays empty. The SQLite database is only read.
+The copy is one transaction: if it fails, the tables of the PostgreSQL database stay empty. The SQLite database is migrated to
+the tables of this version if it is older; apart from this, it is only read.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ _Progress = Callable[[int], None]
 
 
 class MoveRefused(ValueError):
-    """The database cannot be moved, or the copy differs from the source. The message says why. The source is not changed."""
+    """The database cannot be moved, or the copy differs from the source. The message says why. The source keeps its data."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -58,7 +59,7 @@ class Move:
         self._target.close()
 
     def count(self) -> int:
-        """Return the number of rows to copy."""
+        """Return the number of rows to copy. If the source has an older revision, it is migrated to this version first."""
         migrate(self._source)
         with self._source.reading.begin() as connection:
             return sum(_count(connection, table) for table in _tables())

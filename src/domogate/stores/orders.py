@@ -70,7 +70,8 @@ def _check_end(end: OrderEnd) -> OrderEnd:
 
 
 def end_overdue_orders(tx: Transaction, at: float, holdings: Holdings | None) -> int:
-    """End overdue orders. In a cluster, end only orders of plants that this gateway holds.
+    """End the orders whose deadline has passed, and return their number. In a cluster, end only orders of plants that this
+    gateway holds.
 
     Otherwise this gateway could end an order just before the holder stores the confirmation of the device.
     """

@@ -124,7 +124,7 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
 
 
 def expire_terms(tx: Transaction, version: str) -> int:
-    """Mark the terms as expired for the next few users who accepted another version.
+    """Mark the terms as expired for the next few users who accepted another version of the terms than `version`.
 
     Return the number of these users; 0 means that no such user is left.
     """
@@ -155,7 +155,7 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Remove users who are not members of any plant. The database also removes all rows that refer to them."""
+    """Remove these users, who must not be members of any plant. The database also removes all rows that refer to them."""
     emails = select(users.c.email).where(users.c.id.in_(bindparam("ids", expanding=True)))
     found = [email for ids in chunked(user_ids) for email in tx.connection.execute(emails, {"ids": ids}).scalars()]
     drop_documents_of(tx, found)
@@ -180,9 +180,9 @@ class SqlPeople(SqlSubject):
     delete_user = writes(delete_user)
 
     async def expire_terms(self, version: str) -> int:
-        """Mark the terms as expired for all users who accepted another version. Return the number of these users.
+        """Mark the terms as expired for all users who accepted another version of the terms than `version`.
 
-        Each write changes a few users, so that other writes are not delayed.
+        Return the number of these users. Each write changes a few users, so that other writes are not delayed.
         """
         number = 0
         while expired := await self._write(expire_terms, version):

@@ -19,7 +19,7 @@ from domogate.stores.tables import ambients, floors, modules, plants
 
 
 def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
-    """Replace the plant by the result of `edit`. Records that are not in the result are removed.
+    """Replace the plant by the result of `edit`. Floors, ambients and modules that are not in the result are removed.
 
     Raises ValueError if there is no such plant, or if a new id is used already.
     """

@@ -48,14 +48,17 @@ for _index in partial_indexes:
 # at the same time.
 _WRITE_LOCK = 0x646F6D6F67617465
 _WAIT = "set_config('lock_timeout', '500ms', true)"
-"""A member of a cluster waits this long for the lock. Then it reads the feed and tries again."""
+"""A member of a cluster waits this long for the lock for writing. Then it reads the feed and tries again."""
 _WAIT_NO_LONGER = "set_config('lock_timeout', '0', true)"
 _LOCK = f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
 _LOCK_AS_MEMBER = f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}"
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
 """A gateway that hangs or loses its connection during a transaction delays other gateways for this time at most."""
 _SHORT_SECONDS = 0.5
-"""If a transaction began more than this number of seconds ago, the server may have ended it, because the gateway was frozen."""
+"""If a transaction began more than this number of seconds ago, the gateway may have been frozen since then.
+
+In this case the server may have ended the transaction (after 1 s without a statement), and the commit must expect this.
+"""
 _ALLOW_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
 """A migration waits at most this long for the lock of a table.
@@ -199,8 +202,9 @@ class PostgresDatabase(Database):
     def prepare_writer(self, connection: Connection) -> None:
         """Let this class begin the transactions of the connection, and limit the time of an idle transaction in a cluster.
 
-        The database driver would begin a transaction with a round trip of its own. The connection does not return to the pool,
-        because it would be used without transactions there. The time of a statement is limited by `time_limit` (engine.py).
+        The database driver would begin a transaction with a round trip of its own. The connection never returns to the pool:
+        the next user of the connection would get it without transactions. The time of a statement is limited by `time_limit`
+        (engine.py).
         """
         connection.detach()
         driver: Any = connection.connection.dbapi_connection
@@ -225,7 +229,7 @@ class PostgresDatabase(Database):
         return StoreUnavailable(f"the database cannot be reached: {reason}") if is_lost else error
 
     def erase_old_values(self) -> None:
-        """Does nothing. The server overwrites free space later, and the log belongs to the server."""
+        """Does nothing: the server overwrites its free space later by itself, and only the server can erase its log."""
 
     def change_token(self, _connection: Connection) -> object:
         return None  # A query for such a value would take as long as reading the feed.

@@ -18,7 +18,10 @@ from domogate.stores.engine import time_limit
 T = TypeVar("T")
 
 GRACE = 0.25
-"""Seconds after the deadline. A process that was paused can still get its answer in this time."""
+"""The seconds that a caller still waits after the deadline.
+
+If the whole process was paused, an answer that has come in the meantime is not lost.
+"""
 
 
 class _Job:

@@ -21,7 +21,7 @@ from domogate.stores.tables import hourly_readings as hourly
 from domogate.stores.tables import raw_readings as raw
 
 FINEST = 60.0
-"""The shortest resolution of summaries, in seconds."""
+"""The shortest interval of a summary, in seconds."""
 _HOURS_A_QUERY = 48
 
 
@@ -172,6 +172,8 @@ def list_summaries(
     connection: Connection, module_id: Id, since: float, until: float, resolution: float, limit: int
 ) -> Sequence[ReadingSummary]:
     """Return the newest `limit` summaries of all intervals that overlap the period. The oldest of them is first.
+
+    `resolution` is the length of an interval in seconds. Raises ValueError if it is shorter than FINEST.
 
     Old readings are stored only as one summary for each hour. So intervals shorter than an hour are returned only for readings
     that are still stored one by one. If an interval is longer than an hour and not a multiple of an hour, a stored hour belongs

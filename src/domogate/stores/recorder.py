@@ -79,7 +79,10 @@ def state_to_json(module_id: str, state: State) -> str:
 
 
 def prepare(reports: Sequence[Report]) -> Prepared:
-    """Check and encode the reports before they are merged with the reports of other callers."""
+    """Check and encode the reports before they are merged with the reports of other callers.
+
+    Raises ValueError for a number or a time that cannot be stored.
+    """
     prepared: Prepared = []
     for report in reports:
         text = None if report.state is None else state_to_json(report.module_id, report.state)
@@ -154,7 +157,7 @@ class Recorder:
 
     It caches the plant of each module, and whether the module is unreachable. The cache is always correct: before an exclusive
     transaction runs, the writer has read all changes of other processes and has removed the changed modules from this cache.
-    Before a shared transaction runs, `begin_shared` is called.
+    Before a shared transaction runs, `begin_shared` clears the cache if it may be wrong.
     """
 
     def __init__(self, database: Database) -> None:

@@ -16,7 +16,7 @@ from domogate.stores.tables import raw_readings as raw
 from domogate.stores.tables import series
 
 PIECE = 2_000
-"""The number of readings that one transaction summarises or removes."""
+"""The largest number of readings that one transaction summarises or removes."""
 
 _KEY = (raw.c.hour, raw.c.series, raw.c.ms)
 _HOURLY_KEY = (hourly.c.series, hourly.c.hour)
@@ -27,9 +27,9 @@ def _hour_of(at: float) -> int:
 
 
 def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElement[bool], bool] | None:
-    """Return a condition for the oldest readings, and whether there may be more old readings.
+    """Return a condition for the oldest `piece` old readings, and whether there may be more old readings.
 
-    Return None if there are no old readings.
+    Old readings are those of the hours before `before_hour`. Return None if there are none.
     """
     keys = select(*_KEY).where(raw.c.hour < before_hour).order_by(*_KEY)
     if tx.connection.execute(keys.limit(1)).first() is None:
@@ -41,7 +41,7 @@ def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElemen
 
 
 def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
-    """Summarise some of the oldest readings. Return True if there may be more old readings.
+    """Summarise some of the readings before `before_hour`, the oldest first. Return True if there may be more of them.
 
     If an hour already has a summary, its readings are added to this summary.
     """
@@ -93,7 +93,7 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
 
 
 def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int:
-    """Remove some of the oldest readings. Return their number."""
+    """Remove some of the readings before `before_hour`, the oldest first, and at most `most`. Return their number."""
     found = _oldest(tx, before_hour, most or PIECE)
     return 0 if found is None else tx.connection.execute(delete(raw).where(found[0])).rowcount
 
@@ -113,7 +113,7 @@ def count_readings(connection: Connection) -> int:
 
 
 def prune_excess(tx: Transaction, excess: int) -> int:
-    """Remove at most `excess` rows of the oldest hour. Return their number."""
+    """Remove at most `excess` readings or summaries of the oldest stored hour. Return their number."""
     oldest: dict[Any, int | None] = {
         table: tx.connection.execute(select(func.min(table.c.hour))).scalar() for table in (hourly, raw)
     }

@@ -32,7 +32,7 @@ def find_secret_key_id(connection: Connection) -> str | None:
 
 
 def seal(tx: Transaction, column: Column[Any], row_id: str, secret: str | None) -> str | None:
-    """Encrypt a secret with the key that the database uses now.
+    """Encrypt a secret with the key that the database uses now. Without a sealer, return the secret as it is.
 
     A rotation of this key and a write of a secret never run at the same time, so the rotation misses no secret.
     """
@@ -48,9 +48,9 @@ def unseal(connection: Connection, column: Column[Any], row_id: str, stored: str
 
 
 def open_seals(database: Database, sealer: Sealer | None) -> None:
-    """Find the key of the secrets. If the secrets are not encrypted yet, encrypt them.
+    """Let the sealer find the key of the secrets. If the secrets are not encrypted yet, encrypt them.
 
-    Raises SecretKeyMissing if the key is not available.
+    Without a sealer nothing is encrypted. Raises SecretKeyMissing if the secrets are encrypted and the key is not available.
     """
     with database.reading.begin() as connection:
         key_id = find_secret_key_id(connection)
@@ -88,7 +88,7 @@ def rotate_secret_key(tx: Transaction) -> SecretKeyRotation:
 
 
 def _reseal(connection: Connection, key_id: str, sealer: Sealer, *, is_sealed: bool) -> int:
-    """Encrypt all secrets again. Return their number."""
+    """Encrypt all secrets with the key `key_id`, and return their number. If `is_sealed` is true, decrypt them first."""
     number = 0
     for column, identity in SECRETS.items():
         rows = []

@@ -16,7 +16,7 @@ Work = Callable[[Transaction], Any]
 
 
 class SharedWork(Generic[A, T]):
-    """The part of one caller in shared work. The writer can also do this part separately.
+    """The part of one caller in shared work. A call of this object does only this part.
 
     `function` gets the requests of all callers in the order in which they came, and returns one answer for each request. The
     answers are the same as if the callers had come one after the other.

@@ -103,7 +103,7 @@ class SqlSubject:
         self.on_commit: Callable[[], None] = lambda: None
         """Called on the event loop's thread after this process has committed changes."""
         self.waiting: Callable[[], AbstractContextManager[None]] | None = None
-        """Makes a context manager that is open while a caller waits for the database."""
+        """Makes a context manager that is open while a caller waits for the database: it measures this time."""
         self.commits = 0
         """The number of transactions that this process has committed."""
         self.write_problem: str | None = None
@@ -232,7 +232,7 @@ class SqlSubject:
         return writing
 
     async def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run the query in one snapshot, on a reader thread. Raises StoreTimeout."""
+        """Run the query in one snapshot, on a reader thread. Raises StoreTimeout if there is no result before the deadline."""
         return await self._read_within(self._limits.deadline, query, *args, **kwargs)
 
     async def _read_within(
@@ -278,7 +278,8 @@ class SqlSubject:
     ) -> asyncio.Future[Any]:
         """Queue a write about plants that this gateway drives. Raises Fenced if another gateway of the cluster drives them.
 
-        `work` may write only rows that no other gateway writes with a shared lock.
+        Other gateways can write at the same time, because the lock is shared. So `work` may write only rows that no other
+        gateway writes with a shared lock.
         """
         if self.holdings is None:
             return self._submit(work, reports, change, lock=WriteLock.SHARED)
@@ -300,7 +301,7 @@ def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any],
 def reads(
     query: Callable[Concatenate[Connection, P], T], *, long: bool = False, in_turn: bool = False
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a query. With `long`, the query may read a large part of the database.
+    """Make a method of a subject from a query. With `long`, the query has LONG seconds, to read a large part of the database.
 
     With `in_turn`, such queries run one after the other if the database is SQLite: on several threads they take more CPU time.
     """
@@ -315,8 +316,8 @@ def reads(
 def writes(
     work: Callable[Concatenate[Transaction, P], T], *, long: bool = False, lock: WriteLock = WriteLock.EXCLUSIVE
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a function that writes. With `long`, the function may change a large part of the
-    database.
+    """Make a method of a subject from a function that writes. With `long`, the function has LONG seconds, to change a
+    large part of the database.
 
     All functions that write the same rows must have the same lock or the exclusive lock.
     """
@@ -333,9 +334,9 @@ def writes(
 def repeats(
     work: Callable[Concatenate[Transaction, P], bool],
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, None]]:
-    """Make a method of a subject from a function.
+    """Make a method of a subject from a function. The method calls the function until it returns False.
 
-    The function does a part of the work and returns True while there is more work.
+    Each call of the function does a part of the work, and returns True while there is more work.
     """
 
     @wraps(work)

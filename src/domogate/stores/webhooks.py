@@ -194,7 +194,10 @@ def move_webhook(tx: Transaction, webhook_id: Id, position: int, pending: Sequen
 
 
 def move_webhooks(tx: Transaction, moves: Sequence[Move]) -> Sequence[bool]:
-    """Store the positions of webhooks without new pending deliveries. Return for each webhook whether it is active."""
+    """Store new positions of webhooks. There are no new pending deliveries; `move_webhook` would store these too.
+
+    Return for each webhook whether it is active.
+    """
     if _MOVE.execute_many(tx.connection, [{"of_id": of_id, "to": to, "words": ""} for of_id, to in moves]) == len(moves):
         return [True] * len(moves)
     return [tx.connection.execute(_IS_ACTIVE, {"of_id": of_id}).first() is not None for of_id, _ in moves]
@@ -251,7 +254,8 @@ def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
 def _release_next(tx: Transaction, webhook_id: Id, module_id: Id | None, at: float) -> None:
     """Make the next pending delivery of the module due.
 
-    Call this if the delivery before it is removed or becomes a dead letter.
+    Events of one module are delivered one after the other. So call this if the delivery before it is removed or becomes a dead
+    letter.
     """
     waiting = (
         select(parked.c.cursor)

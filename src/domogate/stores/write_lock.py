@@ -6,6 +6,8 @@ from enum import IntEnum
 class WriteLock(IntEnum):
     """The lock of a write in a cluster. With every lock except EXCLUSIVE, gateways commit side by side (Decision 0086).
 
+    But writes with the lock AUDIT run one after the other. The same is true for USAGE and for ATTEMPTS.
+
     A process that is not a member of a cluster always takes the exclusive lock.
     """
 
@@ -14,7 +16,7 @@ class WriteLock(IntEnum):
     SHARED = 1
     """For rows that only the holder of a shard writes. The write is fenced."""
     AUDIT = 2
-    """Gateways write the audit log one after the other, because each hash includes the hash of the previous record."""
+    """For the audit log. Its records are written one by one, because each hash includes the hash of the previous record."""
     USAGE = 3
     """For the usage of subscription keys."""
     ATTEMPTS = 4

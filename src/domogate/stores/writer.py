@@ -77,7 +77,7 @@ class Writer:
         """Committed writes whose changes are not delivered yet, each with the cursor of its last change."""
         self._pause = limit.SHORTEST_PAUSE
         self.is_reachable = True
-        """Whether the last transaction or poll could begin."""
+        """Whether the database answered when the writer last began a transaction or read the feed."""
         self.written = 0
         """The cursor of the last change of this process."""
         self.applied = 0

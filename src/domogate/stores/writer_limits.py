@@ -3,7 +3,7 @@
 import msgspec
 
 REPORT_SECONDS = 60.0
-"""The seconds in which reports must be written.
+"""The time limit, in seconds, of a write that has only reports of drivers.
 
 This time is long, because no caller waits, and because an import of another process may hold the lock for a long time.
 """
@@ -25,7 +25,8 @@ LONG_SECONDS = 600.0
 class WriterLimits(msgspec.Struct, frozen=True):
     """Times of the writer. `poll`: the seconds between two reads of the feed.
 
-    `deadline`: the seconds for a write that does not declare a longer time.
+    `max_batch`: the largest number of writes in one transaction. `deadline`: the seconds for a write that does not declare a
+    longer time.
     """
 
     poll: float

@@ -43,7 +43,7 @@ The fault of a device that never answers is `InjectedFault.SLOW`. The test kit n
 name `slow` for another fault.
 """
 INSTEAD = frozenset(kind for kind in FaultKind if kind.isdecimal()) | {FaultKind.DROP}
-"""With these faults, the request does not reach the surfaces of the gateway."""
+"""With these faults, the request does not reach the surfaces: `Gate` refuses it with the status, or closes the connection."""
 
 
 class RequestFacts(msgspec.Struct, frozen=True):

@@ -84,7 +84,7 @@ class Gate:
         )
 
     def cut_streams(self, rule: FaultRule) -> None:
-        """Apply a new rule to the streams that are open now."""
+        """Apply a new rule of the kind CUT to the streams that are open now: abort those that match the rule."""
         for run in list(self._running):
             if run.scope.get(_STREAM) and rule.matches(run.facts):
                 rule.use()
@@ -198,14 +198,14 @@ class _RequestRun:
 async def _until_gone(receive: Any) -> None:
     """Wait until the server knows that the connection is closed.
 
-    If this function returned earlier, the server would answer with 500.
+    If the application returned earlier without a whole answer, the server would answer with 500.
     """
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def _keep(kept: bytearray, piece: bytes) -> bool:
-    """Append the piece, up to the limit. Return whether a part of the piece was left out."""
+    """Append the piece to the recorded body, up to MOST_BODY bytes. Return whether a part of the piece was left out."""
     room = MOST_BODY - len(kept)
     kept += piece[:room]
     return len(piece) > room

@@ -56,7 +56,7 @@ class Resettable(Protocol):
     """A gateway that can return to its initial data."""
 
     async def reset(self) -> None:
-        """Return to the state after the start, or after the estate was replaced."""
+        """Return to the data after the start, or to the data after the last `replace_estate`."""
         ...
 
     async def replace_estate(self, document: str) -> Content:
@@ -73,12 +73,12 @@ class Resettable(Protocol):
 
 
 class KnownOperation(msgspec.Struct, frozen=True):
-    """An operation that a fault or a filter can name."""
+    """An operation that a fault, or a filter of the traffic, can name."""
 
     name: str
     """The name that the clients use: the name of the OpenAPI document and the operationId, for example `homeauto.readLight`."""
     statuses: frozenset[int]
-    """The statuses of the refusals that the OpenAPI document lists."""
+    """The statuses of the refusals that the OpenAPI document lists for this operation."""
     id: str = ""
     """The id in the contract, for example `E8`. Operations of our own APIs have none."""
 

@@ -9,11 +9,11 @@ import msgspec
 
 MOST_EXCHANGES = 1_000
 MOST_BODY = 16_384
-"""The number of bytes of a body that are recorded."""
+"""The largest number of bytes that are recorded of one body."""
 MOST_BYTES = 8_000_000
-"""The number of bytes of all recorded bodies, paths and headers."""
+"""The largest number of bytes of all recorded bodies, paths and headers. At this limit, the oldest exchanges are removed."""
 MOST_LEVELS = 50
-"""The number of levels of a JSON body. Deeper values are recorded as a text."""
+"""The largest number of nested levels of a recorded JSON body. Deeper values are recorded as a text."""
 
 _SECRET_HEADERS = frozenset((b"authorization", b"cookie", b"set-cookie", b"ocp-apim-subscription-key", b"location"))
 _SECRET_SURFACES = frozenset(("auth", "tickets", "developer", "manage"))

@@ -23,7 +23,10 @@ _propagator = TraceContextTextMapPropagator()
 
 
 class RequestTraces:
-    """Makes a span for each request. The span continues the trace in the header `traceparent`, or has a link to it."""
+    """Makes a span for each request.
+
+    If clients are trusted, the span continues the trace in the header `traceparent`. Otherwise it has a link to that trace.
+    """
 
     def __init__(
         self,
@@ -36,8 +39,9 @@ class RequestTraces:
     ) -> None:
         """`routes` has the path of each operation. `roots` has the first path segments of all surfaces.
 
-        With `trusts_clients`, a request continues the trace of its client. Otherwise the client could choose the id of the
-        trace, and so mix its spans with the spans of others or choose what is recorded (Decision 0137).
+        With `trusts_clients`, a request continues the trace of its client. So the client chooses the id of the trace: it can
+        mix its spans with the spans of others, or choose what is recorded. Without `trusts_clients`, each request has a new
+        trace (Decision 0137).
         """
         self._tracer = tracer
         self._routes = routes

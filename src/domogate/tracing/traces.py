@@ -63,7 +63,7 @@ class Traces:
         self.listeners: tuple[Listener, ...] = (self._contexts.apply,)
 
     def name_roots(self, roots: Collection[str]) -> None:
-        """Set the first path segments that the spans of requests may name."""
+        """Set the first path segments that a span may name if the operation of its request is not known."""
         self._requests = RequestTraces(
             self._tracer, self._routes, roots, self._find_request_id, trusts_clients=self._trusts_clients
         )

@@ -21,7 +21,7 @@ from domogate.ports import Delivered, WebhookSender
 from domogate.tracing.spans import make_span
 
 _MOST = 10_000
-"""The number of changes whose trace is remembered."""
+"""The largest number of changes whose trace is remembered. The oldest are forgotten."""
 
 K = TypeVar("K")
 
@@ -42,14 +42,17 @@ class ChangeContexts:
             _put(self._of_report, (report.module_id, report.at), context)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Find the cursors of remembered reports. This method is a listener of the store."""
+        """Remember the traces of stored reports by the cursors of their changes. This method is a listener of the store."""
         for change in changes:
             event = change.event
             if isinstance(event, StateChanged) and (event.module_id, event.at) in self._of_report:
                 _put(self._of_cursor, change.cursor, self._of_report.pop((event.module_id, event.at)))
 
     def find(self, message_id: str) -> Context:
-        """Return the context for the delivery with this `webhook-id`, which ends with the cursor of the event."""
+        """Return the context of the trace for the delivery with this `webhook-id`, which ends with the cursor of the event.
+
+        If no trace is remembered for this cursor, the context is empty.
+        """
         cursor = message_id.rpartition("_")[2]
         found = self._of_cursor.get(int(cursor)) if cursor.isdecimal() else None
         return Context() if found is None else set_span_in_context(NonRecordingSpan(found), Context())

@@ -1,4 +1,7 @@
-"""Tables with the change feed, the running gateways, the URL of the gateway, and times of clocks (the table `clock`)."""
+"""Tables with the change feed, the running gateways, the URL of the gateway, and two times (the table `clock`).
+
+These times are the last time of a right clock, and the beginning of a cluster.
+"""
 
 from sqlalchemy import Column, Index
 

@@ -1,4 +1,4 @@
-"""Adds the last time that a gateway stored while its clock was right."""
+"""Adds the last time that a gateway stored while its clock was right. With this time, a wrong clock can be detected."""
 
 from alembic import op
 

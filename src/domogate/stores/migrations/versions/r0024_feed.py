@@ -1,4 +1,7 @@
-"""Adds the offset of cursors, and the cursor of the last pruned change, for gateways that share a PostgreSQL database."""
+"""Adds the offset of cursors, and the cursor of the last pruned change, for gateways that share a PostgreSQL database.
+
+PostgreSQL computes a cursor from the number of a transaction. The offset keeps new cursors above all stored cursors.
+"""
 
 from alembic import op
 
