@@ -1,4 +1,4 @@
-"""Delays the answer to a write until all gateways know the change. So clients can read it at any gateway (Decision 0091).
+"""Delays the answer to a write until all gateways know the change. So any gateway shows the change (Decision 0091).
 
 The gateway that wrote asks all other gateways whether they have applied its newest change. In this file, a question is such a
 message between gateways. If another gateway does not answer within the bound (the setting `knowledge_bound`), later writes do
@@ -19,9 +19,9 @@ _log = get_logger(__name__)
 _ASK_AGAIN = 0.25
 """In seconds. If an answer is missing after this time, the question is sent again, because messages may be lost."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
-"""In seconds: the first and the longest pause between two reads of the change feed.
+"""In seconds. While another gateway waits for an answer, this gateway reads the change feed again and again.
 
-These reads follow each other while another gateway waits for an answer of this gateway.
+These are the first and the longest pause between two of these reads.
 """
 _MOST_QUESTIONS = 1_000
 
@@ -46,7 +46,7 @@ class ProgressMessenger(Protocol):
     """Carries questions to all gateways, and answers to the gateway that asked. Messages may be lost."""
 
     def ask(self, cursor: int) -> None:
-        """Ask all other gateways to answer when they have applied this change."""
+        """Ask all other gateways to answer when they have applied the change with this cursor."""
         ...
 
     def answer(self, asker: str, member_id: Id, cursor: int) -> None: ...
@@ -68,7 +68,8 @@ class Propagation:
     ) -> None:
         """`list_others` returns the other members whose leases have not ended.
 
-        `bound`: after this number of seconds, a gateway that does not know a change refuses to answer requests.
+        `bound` is in seconds. After this time, a write does not wait for a gateway that has not answered. This is safe, because
+        a gateway that does not know a change after this time refuses to answer requests.
         """
         self._store = store
         self._messenger = messenger
@@ -82,7 +83,7 @@ class Propagation:
         self._answered: set[Id] = set()
         self._progress = asyncio.Event()
         self._silent: set[Id] = set()
-        """Members that did not answer within the bound."""
+        """Members that did not answer within the bound. Writes do not wait for them."""
         self._questions: dict[str, tuple[int, float]] = {}
         """The open questions of other gateways. For each asker: the cursor, and the time at which the question is dropped."""
         self._catching_up: asyncio.Task[None] | None = None
@@ -138,7 +139,7 @@ class Propagation:
             self._asking = None
 
     def on_members(self) -> None:
-        """Look again at the members: a write does not wait for a gateway that has left the cluster."""
+        """Call this after the members of the cluster have changed: writes stop waiting for a gateway that has left."""
         self._progress.set()
 
     def on_answer(self, member_id: Id, cursor: int) -> None:
@@ -151,7 +152,7 @@ class Propagation:
     # changes of others
 
     def on_question(self, asker: str, cursor: int) -> None:
-        """Remember that another gateway asks to be told when this gateway has applied the change with this cursor."""
+        """Answer as soon as this gateway has applied the change with this cursor. If it has applied the change, answer now."""
         if self._store.applied >= cursor:
             self._answer(asker)
             return
@@ -162,7 +163,7 @@ class Propagation:
             self._catching_up = asyncio.create_task(self._catch_up(), name="catch up with other gateways")
 
     async def _catch_up(self) -> None:
-        """Read the feed until all questions are answered or dropped."""
+        """Read the change feed until each question of another gateway is answered. Drop a question after the bound."""
         loop = asyncio.get_running_loop()
         pause = _FIRST_PAUSE
         try:

@@ -13,10 +13,10 @@ class ClusterStatus(msgspec.Struct, frozen=True):
     own_id: Id | None
     """The id of this gateway as a member. None while this gateway has no lease."""
     members: tuple[LiveMember, ...]
-    """The time since the renewal is subtracted from `lease_left` of each member."""
+    """`lease_left` of each member is the time that is left now: the time since the renewal is already subtracted."""
     held_shards: int
     fenced_writes: int
-    """The number of writes that the store refused since the start, because another member had taken the shard."""
+    """The number of writes since the start of this gateway that the store refused: another member had taken the shard."""
     knowledge_age: float
     """This gateway knows all changes of other members that are older than this number of seconds."""
     knowledge_bound: float

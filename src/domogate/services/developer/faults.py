@@ -24,7 +24,7 @@ class DeveloperFaults:
     async def inject(
         self, principal: Principal, home_id: Id, module_id: Id, fault: InjectedFault, seconds: float, *, address: str
     ) -> float:
-        """Inject the fault, and return the time at which it ends.
+        """Inject the fault for `seconds`, but not longer than `LONGEST`. Return the time at which the fault ends.
 
         Raises Forbidden if self-service is not allowed, if the person does not own the home, or if the module is not simulated.
         Raises NoSuchPlant, NotYourPlant or NoSuchModule if the person cannot see the home or the module. Raises ValueOutOfRange

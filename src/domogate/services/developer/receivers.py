@@ -60,8 +60,8 @@ class Receivers:
     def open(self, user_id: Id) -> Receiver:
         """Make a receiver for the person.
 
-        If the person has too many receivers, the oldest one ends. Raises Conflict if the gateway already has as many receivers
-        as allowed.
+        If the person already has `MOST_PER_PERSON` receivers, the oldest of them ends. Raises Conflict if the gateway already
+        has `MOST` receivers.
         """
         self._forget_expired()
         own = [url for url, receiver in self._by_url.items() if receiver.user_id == user_id]
@@ -85,7 +85,7 @@ class Receivers:
         del self._by_url[self.get(user_id, receiver_id).url]
 
     def is_own_url(self, url: str) -> bool:
-        """Whether the URL has the form of a receiver's URL."""
+        """Whether the URL has the form of a receiver's URL, even if there is no such receiver."""
         return url.startswith(f"{self._base_url}{PATH}")
 
     def find(self, url: str) -> Receiver | None:

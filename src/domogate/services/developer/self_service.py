@@ -79,7 +79,9 @@ class SelfService:
         return await self._store.list_own_clients(user_id)
 
     async def add_application(self, client: Client, *, confidential: bool, by: Actor) -> tuple[Client, str | None]:
-        """Register an application under a new id. Return the application and its secret, which is not shown again.
+        """Register an application under a new id. Return the application and its secret.
+
+        The secret is not shown again. A public client has no secret: in this case it is None.
 
         Raises Forbidden if self-service is not allowed, Invalid if a value is not allowed, Conflict if the person has too many
         applications, and TooManyRequests if the person has registered too many applications and keys in the last 24 hours.

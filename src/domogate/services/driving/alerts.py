@@ -65,7 +65,7 @@ class Alerts:
         self._by_unit: dict[str, _Controller] = {}
 
     def start_from(self, stored: StoredPlant, now: float) -> list[Report]:
-        """Start from the stored states. Return one report for each controller whose stored alert is wrong."""
+        """Take over the stored states. Return a report with the right alert for each controller whose stored alert is wrong."""
         modules = list(stored.topology.every_module())
         self._controllers = {
             module.id: _Controller(module, stored.states.get(module.id))
@@ -85,7 +85,7 @@ class Alerts:
         return [controller.report(stored.plant.id, now) for controller in changed]
 
     def complete(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """Return the reports. Each state of a controller says whether the controller is in alert.
+        """Return the reports. In the reports of controllers, the state has the computed alert.
 
         If a report of a unit changes the alert of its controller, a report of the controller is added.
         """

@@ -69,7 +69,10 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`load` returns the stored plant. `on_absent` is called when a driver could not attach its modules."""
+        """`load` returns the stored plant. `after_load` is called after each load, even if it failed.
+
+        `on_absent` is called if a driver is not running or could not attach its modules.
+        """
         self._plant_id = plant_id
         self._drivers = context.drivers
         self._clock = context.clock
@@ -159,7 +162,7 @@ class Attachment:
             self._retry = None
 
     def end(self) -> None:
-        """Stop loading the plant and retrying."""
+        """Start no new load of the plant, and cancel the planned retry."""
         self._ended = True
         self._cancel_retry()
 
@@ -195,7 +198,7 @@ class Attachment:
     def can_retry(self, name: str) -> bool:
         """Whether this driver can be asked again now to attach its modules.
 
-        Return False after a timeout: in this case a later retry asks the driver.
+        Return False if the last attempt ended with a timeout: then only the planned retry (`_retry_later`) asks the driver.
         """
         if name in self.failed:
             return not isinstance(self.failed[name], TimeoutError)

@@ -44,9 +44,9 @@ T = TypeVar("T")
 
 
 class Outcome(Generic[T]):
-    """The result of a call. Each caller waits with its own future.
+    """The result of a call. Several callers can wait for it.
 
-    So if one caller is cancelled, the other callers still wait.
+    Each caller waits with its own future. So if one caller is cancelled, the other callers still wait.
     """
 
     __slots__ = ("_result", "_waiting")
@@ -60,7 +60,7 @@ class Outcome(Generic[T]):
         return self._waiting is None
 
     def end(self, result: T | Fault) -> None:
-        """Give the result to all callers. Only the first result counts."""
+        """Give the result to all callers. If the outcome already has a result, do nothing."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             self._result = result
@@ -250,7 +250,8 @@ async def ask_driver(
 ) -> T:
     """Return the answer of a driver. Raises DeviceOffline, DeviceTimeout, DeviceRefused.
 
-    An unexpected error of a driver is logged and becomes a refusal.
+    If the driver has an unexpected error, or `find_breach` finds something wrong in the answer, this is logged, and
+    DeviceRefused is raised.
     """
     try:
         answer = await answering

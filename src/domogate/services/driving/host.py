@@ -48,8 +48,8 @@ class Driving:
         random_source: random.Random | None = None,
         holdings: Holdings | None = None,
     ) -> None:
-        """`simulated_plants`: how many plants without a real device are driven at the same time. Plants with a real device are
-        always driven.
+        """`simulated_plants`: how many plants without a real device may be driven at the same time. Plants with a real device
+        are always driven.
 
         `holdings` says which plants this gateway of a cluster holds. None means that this gateway drives all plants.
         """
@@ -107,7 +107,7 @@ class Driving:
         task.add_done_callback(self._background.discard)
 
     async def replace_driver(self, name: str, driver: Driver) -> None:
-        """Use another driver with this name from now on, for example after its connection was changed."""
+        """Use `driver` in place of the driver with this name, for example after the settings of its connection were changed."""
         if not self._stopped:
             await self._supervisor.replace(name, driver)
 
@@ -157,7 +157,7 @@ class Driving:
             plant.stopping.add_done_callback(lambda _: self._stopping.pop(plant.id, None))
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Apply committed changes: new modules, changed options and injected faults take effect.
+        """Apply committed changes: new modules, changed options of modules and injected faults take effect.
 
         This method is a listener of the store.
 
@@ -176,8 +176,9 @@ class Driving:
         return self._holdings is None or self._holdings.accepts(plant_id)
 
     async def _start_plants(self, shards: Collection[int] | None = None) -> None:
-        """Start all plants with a real device, and as many simulated plants as allowed. Drivers do not wait for each other.
+        """Start all plants with a real device, and as many simulated plants as allowed.
 
+        Each driver for real devices has its own task, which starts its plants. So these drivers do not wait for each other.
         With `shards`, only plants of these shards are started.
         """
         real: set[Id] = set()
@@ -218,8 +219,8 @@ class Driving:
     async def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
         """Stop the plants of these shards. Running calls end first, and all reports are stored.
 
-        Yield the shards that are no longer driven. Before you call this method, make sure that `holdings` does not accept
-        plants of these shards any more.
+        Yield shards as soon as they are no longer driven. Before you call this method, make sure that `holdings` does not
+        accept plants of these shards any more.
         """
         plants = self._find_plants(shards)
         if idle := [shard for shard in shards if shard not in plants]:
@@ -237,7 +238,10 @@ class Driving:
             await cancel(*ending)
 
     def drop_shards(self, shards: Collection[int]) -> None:
-        """Stop the plants of these shards at once: their calls are cancelled, and the end of their orders is not written."""
+        """Stop the plants of these shards at once, because another gateway may drive them now.
+
+        The calls of the plants are cancelled, and the end of their orders is not written.
+        """
         for plants in self._find_plants(shards).values():
             for plant in plants:
                 self._begin(plant.stop(), f"drop plant {plant.id}")

@@ -40,7 +40,7 @@ class DrivenPlant:
         after: "DrivenPlant | None" = None,
         real: bool = False,
     ) -> None:
-        """`after` is the earlier object of this plant, if that object is still stopping.
+        """`after` is the earlier object of this plant, if that object is still stopping. `start` waits for its end.
 
         `real`: the plant is known to have a real device.
         """
@@ -75,7 +75,7 @@ class DrivenPlant:
         self._attachment.renew(driver)
 
     async def loaded(self) -> None:
-        """Wait until the plant is loaded."""
+        """Wait until the running load of the plant has ended, even if it fails."""
         if self._attachment.loading is not None:
             await asyncio.wait((self._attachment.loading,))
 
@@ -163,7 +163,7 @@ class DrivenPlant:
         return stored
 
     async def _acquire_slot(self, stored: StoredPlant) -> None:
-        """Wait for a slot of PlantSlots. Raises DeviceOffline if no slot is free and no call waits for the plant."""
+        """Wait for a slot, if the plant needs one. Raises DeviceOffline if no slot is free and no call waits for the plant."""
         slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
@@ -181,7 +181,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Apply injected faults, and pass the report to `Alerts.complete`. The result is empty if a fault hides the report."""
+        """Return the reports to record, after injected faults and `Alerts.complete`. Empty if a fault hides the report."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())
@@ -204,9 +204,9 @@ class DrivenPlant:
     # orders
 
     async def execute(self, order: Order) -> Report:
-        """Execute the order once. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
-
-        The execution continues if the caller is cancelled. The store says whether an order with `once` was sent before.
+        """Execute the order, and return the report. The execution continues if the caller is cancelled.
+        A repeated order is not sent again: it gets the answer of the first order, or OrderKeyTaken if it has `once`.
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
         if outcome is None:
@@ -248,7 +248,7 @@ class DrivenPlant:
     # questions
 
     async def read(self, module_id: Id, deadline: float) -> Report:
-        """Ask the module, and record the answer if it is new. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
+        """Ask the module. Record a new state of the module. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._calls.ask(deadline, partial(self._read, module_id, deadline, False))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:
@@ -306,7 +306,7 @@ class DrivenPlant:
     # asking a driver
 
     async def _wait_for_driver(self, module_id: Id, deadline: float, call: DriverCall) -> Driver:
-        """Wait for the driver of the module and return it. Raises DeviceOffline, DeviceTimeout, Internal."""
+        """Return the driver after it attached the module. Raises DeviceOffline, DeviceTimeout, Internal."""
         await self._wait_loaded(module_id, deadline, call)
         if self._overlay is not None and self._overlay.find(module_id, InjectedFault.OFFLINE, self._clock.now()):
             raise DeviceOffline("the device is offline")

@@ -26,9 +26,12 @@ from domogate.ports import Clock, Fenced, OrderFilter, OrderStore, StateStore, S
 _log = get_logger(__name__)
 
 _BATCH = 250
-"""The number of reports in one write. More reports would delay other tasks, because encoding takes time."""
+"""The number of reports in one write. More reports would delay other tasks, because encoding them takes time."""
 _MOST_WAITING = 20_000
-"""The number of reports that may wait in a queue. A driver that awaits `report` stays far below this limit."""
+"""The number of reports that may wait in a queue.
+
+`report` is the function with which a driver sends reports. A driver that awaits each call of it stays far below this limit.
+"""
 
 
 class RecorderStore(StateStore, OrderStore, Protocol):
@@ -36,7 +39,7 @@ class RecorderStore(StateStore, OrderStore, Protocol):
 
 
 class TooManyReports(RuntimeError):
-    """The queue of the driver is full, because the driver sends reports without awaiting `report`.
+    """The queue of the driver is full, because the driver does not await its calls of `report`.
 
     The reports of the refused call are not recorded. The reports that are already in the queue are recorded.
     """
@@ -99,7 +102,8 @@ class Recorder:
     async def record(self, reports: Sequence[Report], number: int | None = None) -> None:
         """Record reports that the driver sent without a question.
 
-        An error is logged and not raised, so that the driver continues.
+        An error is logged and not raised, so that the driver continues. `number` says how new the reports are (`next_number`);
+        None means that they are newer than all earlier reports.
         """
         number = self.next_number() if number is None else number
         for start in range(0, len(reports), _BATCH):
@@ -119,12 +123,13 @@ class Recorder:
     async def record_answer(self, report: Report) -> None:
         """Record the report, and wait until it is on disk.
 
-        The report is written even if the caller is cancelled. Raises DeviceTimeout, Internal.
+        The report is written even if the caller is cancelled. Raises DeviceTimeout if another gateway drives the plant now, and
+        Internal if the store fails.
         """
         await self._record_newest(report, self._store.record((report,)))
 
     async def confirm(self, end: OrderEnd, report: Report) -> None:
-        """Record the report together with the end of its order, in one commit. Raises DeviceTimeout, Internal."""
+        """Record the report and the end of its order, in one commit. Raises the same faults as `record_answer`."""
         await self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report))
         self.confirmed += 1
 
@@ -196,7 +201,10 @@ class ReportQueue:
 
 
 _GRACE = 2.0
-"""In seconds. For this time after the deadline, only the process that sent the order may end the order."""
+"""In seconds. For this time after the deadline, only the process that sent the order may end the order.
+
+After this time, `settle` of any process ends the order.
+"""
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
 
@@ -228,8 +236,8 @@ class Orders:
 
         If the result is a record, do not send the order: it was sent before, or its deadline has passed.
 
-        Raises OrderKeyTaken if the id belongs to another order or if a repeated order is refused (`Order.once`), DeviceOffline
-        if another gateway drives the plant, and Internal if the store fails.
+        Raises OrderKeyTaken if the id of the order was used before and the order has `once`, or if the id was used for another
+        command. Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
         """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=True))[0]
@@ -265,7 +273,7 @@ class Orders:
     async def reject(self, order: Order, fault: Fault) -> None:
         """Write an order that is not sent, together with the reason.
 
-        Raises OrderKeyTaken if the order may be given only once, and the store already has an order with its id.
+        Raises OrderKeyTaken if the order has `once`, and the store already has an order with its id.
         """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=False))[0]
@@ -291,7 +299,7 @@ class Orders:
         return [record.order for record in in_order if record.order.deadline > now]
 
     async def settle(self) -> int:
-        """Give a final state to each order whose deadline has passed and which has no final state yet.
+        """Give a final state to each order that has none yet and whose deadline passed more than `_GRACE` seconds ago.
 
         Return the number of these orders.
         """
@@ -309,7 +317,7 @@ class Orders:
 
 
 def _check_repetition(order: Order, known: OrderRecord) -> None:
-    """Raises OrderKeyTaken if the order is not a repetition of the known order, or if it must not be repeated."""
+    """Raises OrderKeyTaken if `order` has `once`, or if its command or module differs from the known order with its id."""
     if order.once:
         raise OrderKeyTaken("this order was given before")
     if not order.repeats(known.order):

@@ -50,7 +50,7 @@ class PlantSlots:
             self._free.release()
 
     def stop_idle(self) -> None:
-        """Stop as many idle plants as there are plants that wait for a slot."""
+        """Stop idle plants until there is a slot for each waiting plant, or until no plant is idle."""
         while self.waiting > self._slots - len(self._holders):
             idle = [plant for plant in self._holders if plant.is_idle]
             if not idle:

@@ -64,9 +64,10 @@ def describe(error: BaseException) -> str:
 
 
 def absence_after(error: BaseException, since: float) -> Absence:
-    """Return the reason why the modules of a failed driver are absent.
+    """Return the absence of the modules of a driver that failed with this error.
 
-    The reason is MISCONFIGURED if the configuration is wrong.
+    ValueError, TypeError and LookupError mean that the configuration is wrong: the reason is MISCONFIGURED. After other errors,
+    the reason is CONNECTION_LOST.
     """
     misconfigured = isinstance(error, ValueError | TypeError | LookupError)
     return Absence(AbsenceReason.MISCONFIGURED if misconfigured else AbsenceReason.CONNECTION_LOST, since, describe(error))
@@ -99,7 +100,10 @@ def _list_connections(supervised: _Supervised) -> tuple[ConnectionHealth, ...]:
 
 
 class Supervisor:
-    """Starts, watches and restarts drivers. `on_up` and `on_down` are awaited with the name of the driver."""
+    """Starts, watches and restarts drivers.
+
+    `on_up` is awaited when a driver runs, `on_down` when it has failed or is replaced. Both get the name of the driver.
+    """
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ class EventFilter(msgspec.Struct, frozen=True):
     plants: frozenset[Id] = frozenset()
     kinds: frozenset[NoticeKind] = frozenset()
     present: bool = False
-    """True if the stream begins with the present state of every module."""
+    """True if the stream begins with the present state of every module that the client may see."""
 
     def wants(self, kinds: Collection[NoticeKind]) -> bool:
         return not self.kinds or not self.kinds.isdisjoint(kinds)
@@ -41,6 +41,6 @@ SCOPES_OF_KIND: dict[NoticeKind, frozenset[str]] = {
 def scopes_for(kinds: Collection[NoticeKind]) -> frozenset[str]:
     """Return the scopes with which a client may get an event of at least one of these kinds.
 
-    An empty set of kinds means all kinds.
+    One of these scopes is enough. An empty set of kinds means all kinds.
     """
     return frozenset().union(*(SCOPES_OF_KIND[kind] for kind in kinds or NoticeKind))

@@ -39,7 +39,10 @@ HEARTBEAT_EVERY = 15.0
 AT_ONCE = 16
 """The number of events that are passed to streams before other tasks of the event loop can run."""
 _MOST_WAITING = 10_000
-"""The number of changes that may wait to be distributed while an operator listens to all plants."""
+"""The number of changes that may wait to be distributed while an operator listens to all plants.
+
+If more changes wait, the streams of operators end.
+"""
 
 _log = get_logger(__name__)
 
@@ -78,7 +81,8 @@ class Hub:
     ) -> None:
         """`source` is the URL of the gateway. `most` is the number of streams that may be open.
 
-        A user or a subscription key can open at most half of this number, so that nobody can take all streams (Decision 0057).
+        `most_per_user` and `most_per_key` are the numbers for one user and one subscription key. If they are more than half of
+        `most`, this half is the limit, so that nobody can take all streams (Decision 0057).
         """
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
@@ -114,7 +118,10 @@ class Hub:
         return not self._changes
 
     async def start(self) -> None:
-        """Load the newest cursor. Call this after the store has started and after `apply` is registered as a listener."""
+        """Load the newest cursor, and start to distribute changes and to send heartbeats.
+
+        Call this after the store has started and after `apply` is registered as a listener.
+        """
         self._newest = max(self._newest, await self._context.store.newest_cursor())
         self._tasks = [
             asyncio.create_task(self._run(), name="event streams"),
@@ -230,7 +237,7 @@ class Hub:
             self._newest = changes[-1].cursor if is_lost else max(self._newest, changes[-1].cursor)
 
     def _end_after_loss(self) -> None:
-        """End all streams: the missed events are not stored any more. A client that connects again gets the event `reset`."""
+        """End all streams, because this gateway missed changes (`ChangesLost`). A client that connects again gets `reset`."""
         self._changes.clear()
         for stream in tuple(self._streams):
             stream.end(INTERRUPTED)
@@ -317,7 +324,7 @@ class Hub:
                 now = context.clock.now()
 
     async def _send_heartbeats(self) -> None:
-        """Send heartbeats. Also wake the streams whose rights have expired because the clock was changed."""
+        """Send heartbeats. Also wake streams whose rights have expired: after a change of the clock, their timer is late."""
         loop, pause = asyncio.get_running_loop(), min(1.0, self._heartbeat / 2)
         while True:
             await asyncio.sleep(pause)

@@ -25,7 +25,7 @@ _NOT_OPERATOR = End(EndCode.PLANT, "The user is not an operator any more.")
 class OperatorRights(StreamRights):
     """The rights of the stream of an operator, who sees every plant, including removed plants.
 
-    An empty filter means all plants, now and later.
+    If the filter names no plants, the stream is about all plants of the gateway, including plants that are added later.
     """
 
     def __init__(self, context: StreamContext, caller: Caller, event_filter: EventFilter, is_operator: IsOperator) -> None:
@@ -50,7 +50,7 @@ class OperatorRights(StreamRights):
         return [*super().list_dependencies(), *([] if self.plants else [ALL_PLANTS])]
 
     async def check(self) -> None:
-        """Check the token, and whether its user is an operator. Raises Ended."""
+        """Raises Ended if the token is refused, if its scopes have changed, or if its user is not an operator any more."""
         verifier = self._context.verifier
         try:
             principal = verifier.find_verified(self._token) or await verifier.verify(self._token)

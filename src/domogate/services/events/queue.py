@@ -9,7 +9,7 @@ from domogate.services.events.stream_rights import FramedNotices
 
 
 class QueueLimits(msgspec.Struct, frozen=True):
-    """The limits of the queue of a client that does not read: number of events, and their size in bytes."""
+    """How many events, and how many bytes of events, may wait for a client that reads too slowly."""
 
     events: int
     size: int
@@ -42,9 +42,9 @@ class EventWriter(Protocol):
     """The connection to the client of a stream."""
 
     def write_now(self, frame: bytes) -> bool:
-        """Write the bytes if the client has read enough of the earlier bytes. Return whether they were written."""
+        """Write the bytes, unless too many earlier bytes still wait for the client. Return whether they were written."""
         ...
 
     async def until_writable(self) -> None:
-        """Wait until the client has read enough of the earlier bytes."""
+        """Wait while too many earlier bytes wait for the client, so that no more bytes can be written."""
         ...

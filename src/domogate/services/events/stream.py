@@ -99,7 +99,9 @@ class Stream:
         return self._live_after is not None and notice.cursor > self._live_after and self._event_filter.wants(notice.kinds)
 
     def push(self, notice: Notice, frame: bytes, now: float) -> None:
-        """Write the event to the connection now if the stream only waits for new events. Otherwise put it into the queue."""
+        """Write the event to the connection now if the stream only waits for new events. Otherwise put it into the queue.
+        If the queue is full, end the stream.
+        """
         writer = self._writer
         if writer is not None and now < self.rights.until and writer.write_now(frame):
             self.sent += 1
@@ -148,7 +150,7 @@ class Stream:
     # called by the surface
 
     async def frames(self, writer: EventWriter) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes to write. Each frame is made after a check of the rights, so write it at once."""
+        """Yield the bytes to write. Write each frame at once: the rights were checked just before, and may change later."""
         try:
             yield OPENING
             await self._check_rights()
@@ -205,7 +207,7 @@ class Stream:
                     yield frame
 
     async def _get_access(self, plant_id: Id) -> Access:
-        """Check the rights of the stream, and return its access to a plant. Raises Ended."""
+        """Check the rights of the stream, and return its access to a plant. Raises Ended if the stream must end."""
         while True:
             await self._check_rights()
             try:
@@ -313,7 +315,7 @@ class Stream:
         return notices
 
     async def _check_rights(self) -> None:
-        """Check the rights if they are marked as invalid. When this method returns, the rights are valid. Raises Ended."""
+        """Check the rights if they are marked as invalid. Raises Ended if they are refused or if the stream must end."""
         while self._rights_invalid:
             version = self._rights_version
             if self._end is None and not self.closed:

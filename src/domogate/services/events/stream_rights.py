@@ -123,7 +123,7 @@ class StreamRights:
             raise Ended(KEY_GONE)
 
     async def check(self) -> None:
-        """Check token, standing, key and plants in the same way as for a request. Raises Ended."""
+        """Check token, standing, key and plants as for a request. Raises Ended if one of them is refused."""
         verifier = self._context.verifier
         try:
             principal = verifier.find_verified(self._token) or await verifier.verify(self._token)
@@ -163,7 +163,10 @@ class StreamRights:
         return [(notice, frame) for notice, frame in notices if await self.may_see(notice)]
 
     def find_access(self, plant_id: Id, plant: PlantView | None) -> Access:
-        """Return what the stream may show of the plant in the read model. Raises NoSuchPlant, NotYourPlant."""
+        """Return what the stream may show of the plant. Raises NoSuchPlant, NotYourPlant.
+
+        `plant` is the plant from the read model, or None if there is no such plant.
+        """
         return get_access(self.principal, plant_id, plant, self._context.clock.now())
 
     def may_get(self, notice: Notice, plant: PlantView) -> bool | None:

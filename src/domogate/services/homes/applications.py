@@ -26,7 +26,10 @@ class Application(msgspec.Struct, frozen=True):
     name: str
     scopes: tuple[str, ...]
     plants: tuple[Id, ...] | None
-    """The plants that the person chose for the application. None means all plants of the person."""
+    """The plants that the person chose for the application and that the calling application may also use.
+
+    None means all plants of the person.
+    """
     since: float
     webhooks: tuple[Webhook, ...]
 

@@ -37,7 +37,7 @@ class Outcome(StrEnum):
     """The device cannot be reached, so it did not get the command."""
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    """The gateway stopped before the device answered, or another request with the same key still waits for the device."""
+    """The gateway stopped before the device answered, or another request with the same idempotency key still waits."""
 
 
 _OUTCOME_OF = {
@@ -71,9 +71,11 @@ class HomeCommands:
     async def send(
         self, principal: Principal, home: Home, module_id: Id, body: CommandBody, *, key: str | None, address: str
     ) -> CommandResult:
-        """Send a command. `key` is an idempotency key of this person.
+        """Send a command, and return its result. `key` is an idempotency key of this person.
 
-        Raises NoSuchModule, Forbidden, ValueOutOfRange, OrderKeyTaken, TooManyRequests.
+        If the person sent the same command with this key before, nothing is sent, and the result is about the earlier command.
+        If the key was used for another command, this raises OrderKeyTaken. Also raises NoSuchModule, Forbidden,
+        ValueOutOfRange, TooManyRequests.
         """
         view = home.find_module(module_id)
         module = view.module
@@ -126,7 +128,10 @@ class HomeCommands:
         return picture
 
     def _note_picture(self, principal: Principal, module_id: Id, address: str) -> None:
-        """Record the first picture of each minute. A page polls for pictures, so the other pictures are not recorded."""
+        """Write the first picture of each minute to the audit log, for each person and camera.
+
+        A page polls for pictures. An entry for each picture would only make the log longer.
+        """
         viewer, now = (principal.user_id, module_id), self._clock.now()
         if now - self._pictures_noted.get(viewer, -_NOTE_PICTURES_EVERY) < _NOTE_PICTURES_EVERY:
             return

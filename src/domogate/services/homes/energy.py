@@ -44,7 +44,7 @@ class PeriodReading(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """Energy in watt hours that was used in the period, and in the previous period, which has the same length.
+    """Used energy in watt hours. `now` is for the period, `before` is for the previous period, which has the same length.
 
     A value is None if nothing was measured.
     """
@@ -106,9 +106,9 @@ class HomeHistory:
     async def list_readings(
         self, home: Home, module_id: Id, since: float, until: float, per: Per, zone: tzinfo
     ) -> list[PeriodReading]:
-        """Return the readings in order of their time.
+        """Return one element for each measure in each hour, day or month (`per`), in order of time.
 
-        Days and months begin at midnight in the time zone `zone`. Raises Invalid.
+        Days and months begin at midnight in the time zone `zone`. Raises Invalid if the period is not valid.
         """
         self.check_period(since, until)
         since = max(since, await self._find_earliest(home))
@@ -195,7 +195,7 @@ def _add(one: float | None, other: float | None) -> float | None:
 def _difference(begin: float | None, end: float | None) -> float | None:
     """Return the difference between two values of a counter.
 
-    A lower value at the end means that the counter was replaced and began again at 0.
+    A lower value at the end means that the counter was replaced and began again at 0. Then return the value at the end.
     """
     if begin is None or end is None:
         return None

@@ -9,7 +9,8 @@ async def find_joined_at(store: FeedStore, access: Access) -> float:
 
     The store keeps the cursor of the newest change at the time of joining, not the time. So this function uses the time of the
     first change after this cursor that the store still has. This time is never before the time of joining. There is always such
-    a change: joining is a change itself, and the store never removes the newest change.
+    a change: joining is a change itself, and the store never removes the newest change. But a gateway of a cluster may not have
+    read this change yet. In this case, the result is infinite.
     """
     if access.joined == 0:
         return access.begun

@@ -66,7 +66,11 @@ class RecentEvents:
 
 
 def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEvent]:
-    """Yield the changes that a person would notice, in order. A state is compared with the state before it."""
+    """Yield the changes that a person would notice, in order.
+
+    A state is compared with the earlier state of the same module. It is an event only if it differs, or if the module became
+    reachable or unreachable.
+    """
     before: dict[Id, object] = {}
     for change in changes:
         notice = find_notice(change, access.plant)

@@ -24,8 +24,8 @@ class RequestCounts(msgspec.Struct):
     def find_percentile(self, bounds: Sequence[float], share: float) -> float | None:
         """Return the duration in seconds that this share of the requests did not exceed, or None if there were no requests.
 
-        This function assumes that the durations in a bucket are evenly distributed. The last bucket has no upper bound; for a
-        duration in it, the function returns the lower bound.
+        `bounds` are the upper bounds of the buckets. This function assumes that the durations in a bucket are evenly
+        distributed. The last bucket has no upper bound; for a duration in it, the function returns its lower bound.
         """
         wanted = share * sum(self.durations)
         lower, seen = 0.0, 0
@@ -40,7 +40,10 @@ class Counters(msgspec.Struct, frozen=True):
     """Counts since the start of this process. These numbers never become smaller."""
 
     requests: Mapping[str, RequestCounts]
-    """The requests of each API. The key is the name of a family or of another surface, or the first segment of the path."""
+    """The requests of each API. The key is the name of a family or of another surface.
+
+    For a path that belongs to none of them, the key is the first segment of the path.
+    """
     events: int
     """The events that were sent to event streams."""
     deliveries: Mapping[str, int]

@@ -31,7 +31,7 @@ ProblemKind = Literal[
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One problem. `name` is the driver, the connection or the gateway.
+    """One problem. `name` is the driver, the connection or the gateway that has the problem.
 
     `count` is the number of affected modules, webhooks, dead letters or answers.
     """
@@ -54,6 +54,7 @@ def find_problems(
     """Yield the present problems.
 
     `warnings` has the text of each warning that the readiness check also shows. `last_hour` has the counters of the last hour.
+    `reachable`: whether the database answers.
     """
     if not reachable:
         yield Problem("database", "The database does not answer.")

@@ -2,7 +2,7 @@
 
 `People` changes accounts, members and clients. `Sessions` logs people in and out. Refusals are in `services/refusals.py`.
 
-The names of this package are imported when they are first used (Decision 0098).
+The names of this package are imported when they are first used, so that a command loads only what it uses (Decision 0098).
 """
 
 from typing import TYPE_CHECKING

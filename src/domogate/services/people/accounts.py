@@ -29,7 +29,7 @@ class Accounts:
     """Changes users. `by` is the actor for the audit log.
 
     `address` is the IP address of a request in which a user changes their own account. `homes_url` is the URL of the page "My
-    homes". `homes_url` is empty if the gateway does not serve pages.
+    homes", for mails. `homes_url` is empty if the gateway does not serve pages.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Accounts:
     async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> IssuedLink:
         """Make a new link to set the password. An earlier link of the user with the purpose PASSWORD becomes invalid.
 
-        If mail is configured, the link is mailed and not returned. With `show_link`, the link is returned and not mailed.
+        The link is mailed if mail is configured, and returned if not. With `show_link`, it is always returned and never mailed.
         """
         return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
 
@@ -100,7 +100,10 @@ class Accounts:
         return await self.links.issue(user, purpose, by, None if show else send)
 
     async def redeem_link(self, token: str, password: str, *, address: str = "") -> User:
-        """Set the password and consume the link. If the password is refused, the link stays valid."""
+        """Set the password and consume the link. If the password is refused (Invalid), the link stays valid.
+
+        Raises NotFound if the link does not work.
+        """
         found = await self.links.find(token)
         if isinstance(found, DeadLink):
             raise NotFound(LINK_IS_DEAD)
@@ -114,11 +117,11 @@ class Accounts:
     async def set_password(
         self, user_id: Id, password: str, *, instead_of: str | None = None, keep_session: Id | None = None, address: str = ""
     ) -> User:
-        """Set the password of a logged-in user, and end the user's other sessions. After this, the user's password is not
-        expired any more.
+        """Set the password of a user, and end the user's sessions except `keep_session`. After this, the user's password is
+        not expired any more.
 
         `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that
-        password since then, this raises Conflict: somebody else may know the old password.
+        password since then, this raises Conflict: a person who knows only the old password must not set a new one.
         """
         await self._check_new_password(await self.get_user(user_id), password)
         password_hash = await self._hasher.hash_password(password)
@@ -142,7 +145,7 @@ class Accounts:
         """Store the password hash and end the sessions of the user, except `keep_session`.
 
         `mailbox` is the e-mail address to which the one-time link was mailed. It is None if no mail was sent. A person who used
-        a mailed link can read mail at this address (Decision 0029).
+        a mailed link can read mail at this address, so the address becomes verified (Decision 0029).
         """
 
         def change(user: User) -> User:
@@ -163,9 +166,10 @@ class Accounts:
     # --- change
 
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User:
-        """Replace the user by `change(user)` and return the new user. Raises NotFound, Conflict.
+        """Replace the user by `change(user)` and return the new user.
 
-        `change` gets the stored user, so concurrent changes do not undo each other.
+        Raises NotFound if there is no such user, Conflict if `change` or the store raises ValueError. `change` gets the stored
+        user, so concurrent changes do not undo each other.
         """
         try:
             changed = await self._store.change_user(user_id, change)
@@ -180,7 +184,10 @@ class Accounts:
         return changed
 
     async def set_language(self, user_id: Id, language: str | None, *, by: Actor = COMMAND_LINE) -> User:
-        """Set the language of pages and mails. None means that the pages use the language of the browser."""
+        """Set the language of pages and mails.
+
+        None means that pages use the language of the browser, and mails use the language that the pages had last.
+        """
         check_language(language)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, language=language))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), field="language")
@@ -213,7 +220,7 @@ class Accounts:
         return changed
 
     async def ask_for_changed_terms(self, version: str) -> int:
-        """Require the users who accepted another version of the terms to accept the terms again.
+        """Require the users who accepted another version of the terms than `version` to accept the terms again.
 
         Return the number of these users.
         """
@@ -260,7 +267,8 @@ class Accounts:
         """Unbind the user from the accounts that the user has at external issuers.
 
         This is needed if the user gets a new account at an issuer. After this, the next token of the issuer binds the new
-        account to the user with the same e-mail address.
+        account to the user with the same e-mail address. Return the number of unbound accounts. Raises Conflict if there is
+        none.
         """
         await self.get_user(user_id)
         unbound = await self._store.unbind_external_accounts(user_id)

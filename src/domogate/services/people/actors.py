@@ -26,7 +26,7 @@ class Note(Protocol):
 
 
 def build_note(audit: AuditLog | None) -> Note:
-    """Return a function that writes to the audit log. If there is no audit log, this function does nothing."""
+    """Return a function that writes to the audit log. If there is no audit log, the returned function does nothing."""
 
     def note(action: AuditAction, by: Actor, what: str, **detail: str) -> None:
         if audit is not None:

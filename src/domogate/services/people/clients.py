@@ -37,7 +37,8 @@ class Clients:
     async def add(self, client: Client, *, confidential: bool, by: Actor = COMMAND_LINE) -> tuple[Client, str | None]:
         """Register a client.
 
-        Return the client and the secret of a confidential client. The secret is not shown again.
+        Return the client and its secret, which is not shown again. The secret of a public client is None. Raises Conflict if
+        there is a client with this id already.
         """
         if client.id == PAGES_CLIENT:
             raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. Choose another id.")
@@ -75,7 +76,7 @@ class Clients:
         return changed
 
     async def rotate_secret(self, client_id: str, *, by: Actor = COMMAND_LINE) -> str:
-        """Make and return a new secret. The old secret is refused from now on."""
+        """Make and return a new secret. The old secret is refused from now on. Raises Conflict if the client is public."""
         secret = new_secret()
 
         def rotate(client: Client) -> Client:

@@ -61,22 +61,22 @@ class InvitationLinks(OwnerChecks):
         return link, f"{self.links.base_url}{INVITATION_LINK_PATH}{token}"
 
     async def list_own_invitation_links(self, plant_id: Id, *, user_id: Id) -> Sequence[InvitationLink]:
-        """Return the owner's invitation links that work. The newest link is first. Raises Forbidden, NotFound."""
+        """Return the plant's links that work, newest first. Raises NotFound, and Forbidden if the user is not the owner."""
         await self._check_owner(plant_id, user_id)
         return await self.list_invitation_links(plant_id)
 
     async def list_invitation_links(self, plant_id: Id) -> Sequence[InvitationLink]:
-        """Return the links that work. The newest link is first. Raises NotFound."""
+        """Return the plant's links that work, newest first. Raises NotFound if there is no plant with this id."""
         await self._get_stored(plant_id)
         return await self._store.list_invitation_links(plant_id, self._clock.now())
 
     async def withdraw_own_invitation_link(self, plant_id: Id, link_id: Id, *, address: str = "", user_id: Id) -> None:
-        """Withdraw an invitation link of this owner. Raises Forbidden, NotFound."""
+        """Withdraw an invitation link. Raises NotFound, and Forbidden if the user is not the owner of the plant."""
         await self._check_owner(plant_id, user_id)
         await self.withdraw_invitation_link(plant_id, link_id, by=Actor(user_id, address))
 
     async def withdraw_invitation_link(self, plant_id: Id, link_id: Id, *, by: Actor) -> None:
-        """Withdraw an invitation link. Raises NotFound."""
+        """Withdraw an invitation link. Raises NotFound if the plant has no such link."""
         if not await self._store.withdraw_invitation_link(plant_id, link_id):
             raise NotFound("This invitation link was used or withdrawn, or is too old.")
         self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), link=link_id)
@@ -90,7 +90,10 @@ class InvitationLinks(OwnerChecks):
         return None if home is None or owner is None else OpenedInvitation(link, home, owner)
 
     async def accept_invitation(self, token: str, user_id: Id, *, address: str = "") -> InvitationLink:
-        """Make an existing user a member, and consume the link. Raises NotFound, Conflict."""
+        """Make an existing user a member, and consume the link.
+
+        Raises NotFound if the link does not work or the account was deleted, Conflict if the user already has access.
+        """
         link = await self._get_invitation_link(token)
         await self._join(link, user_id, address)
         return link
@@ -98,7 +101,8 @@ class InvitationLinks(OwnerChecks):
     async def create_invited_user(self, token: str, login_name: str, name: str, password: str, *, address: str = "") -> User:
         """Create an account with a login name, make its user a member of the plant, and consume the link.
 
-        If a value is refused, the link stays valid. Raises NotFound, Conflict, Invalid.
+        If a value is refused, the link stays valid. Raises NotFound if the link does not work, Conflict if another account has
+        this login name, and Invalid if a value is not allowed.
         """
         email = email_of_login_name(check_login_name(login_name))
         check_password(password, email)

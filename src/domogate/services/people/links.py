@@ -79,7 +79,7 @@ class OneTimeLinks:
     async def _add(self, user: User, purpose: LinkPurpose, *, sent_to: str | None = None) -> tuple[str, float]:
         """Make a link. Return its URL and its expiry. The earlier link with the same purpose becomes invalid.
 
-        `sent_to`: the only e-mail address that gets the link.
+        `sent_to`: the only e-mail address that gets the link. None if the link is shown and not mailed.
         """
         token = new_secret()
         expires_at = self._clock.now() + self.lifetime
@@ -106,7 +106,7 @@ class OneTimeLinks:
 
 
 async def report_failure(sending: Awaitable[bool]) -> bool:
-    """Await the sending of a mail, and return its result. Raises MailFailed if the mail could not be sent."""
+    """Await the sending of a mail. Return False if there is no mail server. Raises MailFailed if the sending failed."""
     try:
         return await sending
     except OSError as error:

@@ -1,7 +1,7 @@
 """Limits login attempts for each account and for each IP address. Nobody is locked out permanently.
 
-The counts are in the store, so all gateways share them; `domain/attempts.py` has the rules. The keys are hashes, because
-people sometimes type something else into the e-mail field, for example their password.
+The counts are in the store, so all gateways share them; `domain/attempts.py` has the rules. The store has only hashes of
+accounts, because people sometimes type something else into the e-mail field, for example their password.
 """
 
 import hashlib
@@ -38,8 +38,8 @@ class LoginThrottle:
     ) -> None:
         """Each `purpose` has separate counts.
 
-        `familiar_kept`: after a login, the IP address counts as known for the account for this number of seconds. `capacity`:
-        the number of waiting times that are kept in memory.
+        `familiar_kept`: for this number of seconds after a login, attempts for the account from the same IP address are counted
+        separately, so that strangers cannot lock the person out. `capacity`: the number of waiting times in memory.
         """
         self._store = store
         self._clock = clock
@@ -54,7 +54,7 @@ class LoginThrottle:
         return len(self._waiting)
 
     def attempt(self, account: str, address: str) -> Attempt:
-        """Return an attempt with its keys and limits.
+        """Return an attempt with its keys and limits. The attempt is not counted yet.
 
         `add_session` of the store can record the success of the attempt in the same write as the session.
         """
@@ -69,7 +69,7 @@ class LoginThrottle:
         )
 
     async def admit(self, account: str, address: str) -> float:
-        """Return 0 if the attempt may proceed, otherwise the seconds to wait."""
+        """Count the attempt and return 0 if it may proceed. Otherwise return the seconds to wait, and do not count it."""
         attempt = self.attempt(account, address)
         now = self._clock.now()
         # Attempts during a wait are not counted, so they do not need the store.

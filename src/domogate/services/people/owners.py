@@ -13,10 +13,10 @@ from domogate.services.rights.access import may_invite
 OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
 """The number of invitations, and the number of changes of limits, that an owner may make in `OWNER_SPAN` seconds.
 
-An invitation can send a mail. A change adds an entry to the audit log.
+Both are limited, because an invitation can send a mail, and a change adds an entry to the audit log.
 """
 MOST_PEOPLE = 200
-"""If a plant has this number of allowed users, invitations and invitation links, its owner cannot invite more people."""
+"""If a plant has this number of allowed users, invitations and invitation links together, its owner cannot invite more."""
 
 
 class TooOften(Refused):

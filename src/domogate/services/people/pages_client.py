@@ -5,7 +5,7 @@ from domogate.ports import ClientStore
 
 
 async def register_pages_client(store: ClientStore, base_url: str, name: str, *, enabled: bool) -> None:
-    """Store the OAuth client of the gateway's own pages, with the values that this version needs.
+    """Store the OAuth client of the gateway's own pages, with the values that this version of Domogate needs.
 
     If the pages are switched off, remove this client with its grants.
     """

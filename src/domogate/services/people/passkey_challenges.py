@@ -1,7 +1,7 @@
 """Challenges for authenticators. A challenge needs no row in the store until it is used, so strangers cannot fill a table.
 
 A challenge has 256 random bits and the time of its end. A MAC binds these bits and this time to one browser and one HTML form.
-All gateways on one store make the same MAC.
+All gateways on one store make the same MAC, so each of them can check the challenges of the others.
 """
 
 import msgspec
@@ -31,7 +31,8 @@ class PasskeyChallenges:
     async def new(self, form_token: str, user_handle: str = "") -> bytes:
         """Make a challenge.
 
-        `form_token` belongs to one browser and one step of the login. `user_handle` is given only for a new passkey.
+        `form_token` belongs to one browser and one step of the login. `user_handle`, the id of the user in WebAuthn, is given
+        only for a new passkey.
         """
         expires_at = int(self._clock.now() + CHALLENGE_LIFETIME)
         words = f"{new_secret()}.{expires_at}.{user_handle}"

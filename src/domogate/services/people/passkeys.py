@@ -32,7 +32,11 @@ class PasskeyLoginStore(LoginStore, PasskeyStore, Protocol):
 
 
 class Passkeys:
-    """Adds passkeys and logs people in with them. Each use verifies the person, so a passkey alone counts as two factors."""
+    """Adds passkeys and logs people in with them.
+
+    At each use, the authenticator also verifies the person, for example by a fingerprint. So a passkey alone counts as two
+    factors.
+    """
 
     def __init__(
         self, store: PasskeyLoginStore, sessions: Sessions, verifier: PasskeyVerifier, signer: Signer, clock: Clock
@@ -78,6 +82,7 @@ class Passkeys:
         Raises Invalid if the name is not valid.
 
         If the person had no second factor before, all other sessions end, and the result is LoginComplete with a new session.
+        Otherwise the result is `person`. After LoginFailed or LoginExpired, no passkey was added.
         """
         check_name(name)
         read = await self._read(answer, person.form_token)
@@ -109,13 +114,16 @@ class Passkeys:
     async def log_in(
         self, answer: str, form_token: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
-        """Log in without a password. `replaces` is the cookie that the browser already has."""
+        """Log in without a password. If this succeeds, the session of `replaces`, the cookie of the browser until now, ends."""
         return await self._log_in(None, answer, form_token, (), address, agent, replaces)
 
     async def complete(
         self, pending: PendingLogin, answer: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
-        """Log in with a passkey after the password. `replaces` is the cookie that the browser already has."""
+        """Log in with a passkey after the password.
+
+        If this succeeds, the session of `replaces`, the cookie of the browser until now, ends.
+        """
         factors = pending.session.factors
         outcome = await self._log_in(pending.user, answer, pending.form_token, factors, address, agent, replaces)
         if isinstance(outcome, LoginComplete):
@@ -168,7 +176,10 @@ class Passkeys:
         return LoginExpired() if challenge is None else (unverified, challenge)
 
     async def _verify(self, answer: UnverifiedAnswer, expected: User | None) -> tuple[User, Passkey, int]:
-        """Verify the answer. Return the user, the passkey and the authenticator's count of signatures. Raises _NotProven."""
+        """Verify the answer. Return the user, the passkey and the authenticator's count of signatures. Raises _NotProven.
+
+        `expected` is the user whose password was entered before. None if the login is without a password.
+        """
         passkey = await self._store.find_passkey(answer.credential_id)
         user = None if passkey is None else await self._store.find_user(passkey.user_id)
         if passkey is None or user is None or not user.active:

@@ -35,7 +35,7 @@ class InvitedAs(StrEnum):
 
 
 class Invited(msgspec.Struct, frozen=True):
-    """The result of an invitation. A user who is not active yet gets a link."""
+    """The result of an invitation. `link` is None if the user is active already, or if no link was made."""
 
     outcome: InvitedAs
     link: IssuedLink | None = None
@@ -168,21 +168,22 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     ) -> InvitedAs:
         """Invite a person. The link for a new account is sent only to the invited address, never to the owner (Decision 0059).
 
-        Raises NotFound, Forbidden, TooOften, Invalid, Conflict, MailFailed.
+        With `mails_links=False`, no link is made, and an operator has to give the person a link. Raises NotFound,
+        Forbidden, TooOften, Invalid, Conflict, MailFailed.
         """
         await self._check_invitation(plant_id, user_id)
         by = Actor(user_id, address)
         return (await self.invite(plant_id, email, limits=limits, link=mails_links, by=by)).outcome
 
     async def limit_by_owner(self, plant_id: Id, email: str, limits: Limits | None, *, address: str = "", user_id: Id) -> None:
-        """Change the limits of a guest. Raises Forbidden, TooOften, Invalid, NotFound, Conflict."""
+        """Change the limits of an allowed user or of an invitation. Raises Forbidden, TooOften, Invalid, NotFound, Conflict."""
         await self._check_owner(plant_id, user_id)
         self._check_rate(self._change_limiter, user_id)
         self._change_limiter.count(user_id, self._clock.now())
         await self.limit(plant_id, email, limits, by=Actor(user_id, address))
 
     async def withdraw_by_owner(self, plant_id: Id, email: str, *, address: str = "", user_id: Id) -> None:
-        """End the membership of a guest, or withdraw an invitation. Raises Forbidden, NotFound, Conflict."""
+        """End the membership of an allowed user, or withdraw an invitation. Raises Forbidden, NotFound, Conflict."""
         await self._check_owner(plant_id, user_id)
         await self.withdraw(plant_id, email, by=Actor(user_id, address))
 

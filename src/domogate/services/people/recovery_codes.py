@@ -1,4 +1,7 @@
-"""Recovery codes for a person who has lost the phone. Each code works once in place of a code of the authenticator app."""
+"""Recovery codes for a person who has lost the phone with the authenticator app.
+
+Each code works once in place of a code of this app.
+"""
 
 import re
 import secrets
@@ -9,7 +12,10 @@ from domogate.domain.ids import Id
 
 RECOVERY_CODES = 10
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Letters and digits that do not look alike. A code of 16 such characters has 79 random bits, so a fast hash is enough."""
+"""Letters and digits that do not look alike.
+
+A code of 16 such characters has 79 random bits. Nobody can guess it, so the store does not need a slow hash as for passwords.
+"""
 _LENGTH, _GROUP = 16, 4
 _CODE = re.compile(f"[{_LETTERS}]{{{_LENGTH}}}", re.ASCII).fullmatch
 

@@ -1,4 +1,4 @@
-"""The second factor: an app on the phone computes codes from a shared secret and the time (RFC 6238)."""
+"""Codes as a second factor: an authenticator app computes them from a shared secret and the time (RFC 6238)."""
 
 import base64
 import binascii
@@ -26,7 +26,7 @@ class SecondFactor:
         return pyotp.random_base32(_SECRET_BYTES * 8 // 5)
 
     def enrolment_uri(self, secret: str, email: str) -> str:
-        """Return the content of the QR code for the app."""
+        """Return the content of the QR code with which the app gets the secret."""
         return pyotp.TOTP(secret).provisioning_uri(email, issuer_name="Domogate")
 
     def find_step(self, secret: str, code: str) -> int | None:

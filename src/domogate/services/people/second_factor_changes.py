@@ -18,7 +18,10 @@ class SecondFactorChanges(SessionRecords):
     async def set_up_pending(
         self, pending: PendingLogin, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed:
-        """Set up the authenticator app during a login, for a user without the second factor that the gateway requires."""
+        """Set up the authenticator app during a login, for a user without the second factor that the gateway requires.
+
+        The user's earlier sessions end, and a new session starts. If the code is refused, the result is LoginFailed.
+        """
         user = await self._add_second_factor(pending.user, secret, code, address)
         if user is None:
             return LoginFailed()
@@ -40,7 +43,10 @@ class SecondFactorChanges(SessionRecords):
         return await self._start_session(user, address, session.agent, all_factors, None)
 
     async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
-        """Switch the authenticator app off. Return False if a second factor is required and the person has no passkey."""
+        """Switch the authenticator app off.
+
+        If a second factor is required and the person has no passkey, change nothing and return False.
+        """
         if self.second_factor_required and not person.user.has_passkey:
             return False
         changed = await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))

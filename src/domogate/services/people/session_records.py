@@ -63,7 +63,7 @@ class SessionRecords:
         return self._lifetime
 
     async def find(self, cookie: str | None) -> LoggedIn | None:
-        """Return the person who is logged in with this cookie. Return None if the cookie belongs to no valid login.
+        """Return the person who is logged in with this cookie. Return None if there is no valid, complete login.
 
         The time of the last use is stored at most once a minute.
         """

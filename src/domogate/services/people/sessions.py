@@ -32,7 +32,8 @@ class Sessions(SecondFactorChanges):
 
         `email` is an e-mail address or a login name.
 
-        The result is SecondFactorNeeded if there is no code, or if the person must first set up a second factor.
+        The result is SecondFactorNeeded if the person has a second factor and `otp` is None, or if the person must first set up
+        a second factor.
 
         `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.
         """

@@ -36,7 +36,10 @@ _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 """If the end of an order is not on disk yet: the number of lookups for this end, and the seconds between two lookups."""
 _LAST_LOOKUP = 0.15
-"""In seconds after the deadline. No lookup starts later, so the caller gets an answer at most 0.25 s after the deadline."""
+"""In seconds after the deadline. After this time, there is no further pause and lookup.
+
+So the caller gets an answer at most 0.25 s after the deadline.
+"""
 
 # When plugs fail in different ways, the answer has the worst fault (Decision 0024).
 # After the first two faults, the command may have been executed.
@@ -174,7 +177,8 @@ class Control:
     async def _find_ended(self, order: Order) -> OrderRecord | None:
         """Wait until the record of the order has a final state, and return the record.
 
-        After `_LOOKUPS` lookups, or `_LAST_LOOKUP` after the deadline, return the record as it is.
+        After `_LOOKUPS` lookups, or `_LAST_LOOKUP` after the deadline, return the record as it is. Return None if the store has
+        no record of the order.
         """
         for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)
@@ -184,7 +188,10 @@ class Control:
         return record
 
     async def queue(self, plant_id: Id, steps: Sequence[SceneStep], *, by: Id | None = None) -> Sequence[Order]:
-        """Write all steps as queued orders in one commit. Later steps for a module have later deadlines. Raises Internal."""
+        """Write all steps as queued orders in one commit, and return the orders. Raises Internal if the store fails.
+
+        The steps for one module are sent one after the other, so later steps have later deadlines.
+        """
         now = self._clock.now()
         steps_before: Counter[Id] = Counter()
         orders = []
@@ -226,7 +233,10 @@ class Control:
         )
 
     async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool, by: Id | None = None) -> None:
-        """Switch all plugs of the ambient. Wait until each plug has confirmed (E1)."""
+        """Switch all plugs of the ambient. Wait until each plug has confirmed (E1).
+
+        Raises NoPlug if the ambient has no plug. If plugs fail, raises the worst of their faults (`_WORST_FIRST`).
+        """
         plugs = [module for module in ambient.modules if module.kind is _PLUG]
         if not plugs:
             raise NoPlug("no plug found: the ambient exists, but has no module of kind plug")
