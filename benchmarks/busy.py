@@ -2,15 +2,14 @@
 
 import asyncio
 import multiprocessing
-import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.delays import compare_busy
 from benchmarks.estates import plant_id
-from benchmarks.identity import idle_and_busy
-from benchmarks.load import request, run_load
+from benchmarks.load import request, run_in_background, run_load
 from benchmarks.scenarios import Row, Scenario, plugs_path
 from benchmarks.servers import Running, fill, running
 from domogate.domain.people import TokenKind
@@ -19,7 +18,7 @@ from support.listener_pool import allow_files, listener_pool
 _PLANTS, _LISTENERS = 100, 1_000
 _CLIENTS, _PEOPLE = 32, 20
 _PAUSE = 0.1
-"""The seconds between an answer and the next command of the same client."""
+"""The mean number of seconds between an answer and the next command of the same client."""
 
 
 async def everything() -> AsyncIterator[Row]:
@@ -27,8 +26,8 @@ async def everything() -> AsyncIterator[Row]:
     with TemporaryDirectory() as folder:
         await fill(Path(folder), plants=_PLANTS, modules=100)
         most = {"streams_most_per_user": _LISTENERS, "connections_most_per_address": 2 * _LISTENERS}
-        with running("gateway", data=folder, **most) as gateway:
-            yield await idle_and_busy(
+        with running("gateway", data=folder, first=True, **most) as gateway:
+            yield await compare_busy(
                 f"p99 of E8 while {_CLIENTS} clients command, {_LISTENERS:,} listeners get events and {_PEOPLE} people log in"
                 " / alone",
                 gateway,
@@ -61,7 +60,7 @@ def _commanding_and_listening(gateway: Running) -> Iterator[None]:
 
 def _command(port: int, pid: int, orders: Sequence[bytes]) -> None:
     """Command until the process is ended."""
-    os.nice(19)  # Real clients run on other machines and use no CPU time of this one.
+    run_in_background()
     asyncio.run(run_load(port, pid, orders, total=_CLIENTS * 1_000_000, connections=_CLIENTS, pause=_PAUSE))
 
 

@@ -1,10 +1,11 @@
 """Logs in many people at once. It runs in a separate process, so that it does not delay the measurement.
 
 python -m benchmarks.crowd PORT PEOPLE
+
+It prints a line when it is ready, and begins when it has read a line.
 """
 
 import asyncio
-import os
 import re
 import ssl
 import sys
@@ -13,6 +14,7 @@ import time
 import httpx
 
 from benchmarks.estates import PASSWORD, email_of
+from benchmarks.load import run_in_background
 
 
 async def log_in_all(port: int, people: int) -> float:
@@ -33,5 +35,7 @@ async def _log_in(port: int, email: str, tls: ssl.SSLContext) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(19)  # Real browsers run on other machines and use no CPU time of this one.
+    run_in_background()
+    print("ready", flush=True)
+    sys.stdin.readline()
     print(asyncio.run(log_in_all(int(sys.argv[1]), int(sys.argv[2]))))

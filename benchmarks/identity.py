@@ -2,17 +2,17 @@
 
 import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
 from benchmarks.bounds import cpu_of_commit, cpu_of_signature
+from benchmarks.delays import compare_busy
 from benchmarks.estates import CLIENT, CLIENT_SECRET, PEOPLE
 from benchmarks.load import FORM, cpu_seconds, find_length, request
-from benchmarks.scenarios import SETTLE, Row, Scenario, compare_rounds, light_path, measure
+from benchmarks.scenarios import SETTLE, Row, Scenario, compare_rounds
 from benchmarks.servers import Running, fill, running
 
 _CLIENTS = 8
@@ -67,36 +67,8 @@ async def _refresh_chain(port: int, token: str, times: int) -> str:
 async def logins() -> AsyncIterator[Row]:
     with TemporaryDirectory() as folder:
         await fill(Path(folder), plants=10, modules=100)
-        with running("gateway", data=folder) as gateway:
-            yield await idle_and_busy(f"p99 of E8 while {PEOPLE} people log in / without logins", gateway, PEOPLE, nullcontext)
-
-
-async def idle_and_busy(
-    what: str, gateway: Running, people: int, other_work: Callable[[], AbstractContextManager[None]]
-) -> Row:
-    """The p99 of E8 while people log in and while the gateway does the other work, compared with the p99 of E8 alone."""
-    hot = [request("GET", light_path(n % 10, n % 8), gateway.headers()) for n in range(80)]
-    await measure(gateway, hot, total=2_000, connections=2)
-    idle = (await measure(gateway, hot, total=6_000, connections=2)).percentile(0.99)
-    with other_work():
-        logging_in = asyncio.create_task(_log_in_many(gateway, people))
-        await asyncio.sleep(1.0)  # The process needs time to start.
-        latencies: list[float] = []
-        while not logging_in.done():
-            latencies += (await measure(gateway, hot, total=500, connections=2)).latencies
-        seconds = await logging_in
-    busy = sorted(latencies)[int(len(latencies) * 0.99)]
-    detail = f" ({busy * 1000:.2f} ms / {idle * 1000:.2f} ms; all people were logged in after {seconds:.1f} s)"
-    return Row(what, f"{busy / idle:.2f}{detail}", "<= 3", busy / idle <= 3)
-
-
-async def _log_in_many(gateway: Running, people: int) -> float:
-    command = (sys.executable, "-m", "benchmarks.crowd", str(gateway.port), str(people))
-    crowd = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    printed, _ = await crowd.communicate()
-    if crowd.returncode != 0:
-        raise RuntimeError("some logins failed")
-    return float(printed)
+        with running("gateway", data=folder, first=True) as gateway:
+            yield await compare_busy(f"p99 of E8 while {PEOPLE} people log in / without logins", gateway, PEOPLE, nullcontext)
 
 
 IDENTITY: dict[str, Scenario] = {"refreshes": refreshes, "logins": logins}

@@ -3,13 +3,16 @@
 import asyncio
 import itertools
 import os
+import random
 import re
+import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -105,9 +108,14 @@ class _Connection(asyncio.Protocol):
         if self._left <= 0:
             self._transport.close()
         elif self._pause:
-            asyncio.get_running_loop().call_later(self._pause, self._send)
+            # Real clients are independent. With equal pauses, all clients whose commands share a commit would send at once.
+            asyncio.get_running_loop().call_later(random.uniform(0.5, 1.5) * self._pause, self._send)
         else:
             self._send()
+
+    def end_soon(self) -> None:
+        """End after the next answer."""
+        self._left = min(self._left, 1)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self._done.done():
@@ -115,6 +123,39 @@ class _Connection(asyncio.Protocol):
                 self._done.set_exception(exc or ConnectionError("the server closed the connection"))
             else:
                 self._done.set_result(None)
+
+
+def run_in_background() -> None:
+    """Let this process use a core only while no other process needs it. A client calls this before it makes load.
+
+    Real clients run on other machines and use no CPU time of this one. A low priority (`nice`) is not enough: a process of low
+    priority may keep its core for some milliseconds after the gateway or the reading client has become ready to run.
+    """
+    if sys.platform == "linux":
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(19)
+
+
+def run_first() -> None:
+    """Let this process have a core as soon as it needs one, before all normal processes. Only root on Linux may do this."""
+    if sys.platform == "linux":
+        with suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
+@contextmanager
+def running_first() -> Iterator[None]:
+    """Do the same as `run_first` until the block ends. Processes that are started in the block do not inherit it."""
+    run_first()
+    if sys.platform == "linux" and os.sched_getscheduler(0) == os.SCHED_RR:
+        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+        try:
+            yield
+        finally:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    else:
+        yield
 
 
 def cpu_seconds(pid: int) -> float:
@@ -130,10 +171,19 @@ def resident_megabytes(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int, connections: int, pause: float = 0.0) -> Load:
-    """Send `total` requests, taken from `requests` in turn, over `connections` connections.
+async def run_load(
+    port: int,
+    pid: int,
+    requests: Sequence[bytes],
+    *,
+    total: int,
+    connections: int,
+    pause: float = 0.0,
+    until: asyncio.Future[Any] | None = None,
+) -> Load:
+    """Send `total` requests, taken from `requests` in turn, over `connections` connections. End when `until` is done.
 
-    `pause` is the number of seconds between an answer and the next request of the same connection.
+    `pause` is the mean number of seconds between an answer and the next request of the same connection.
     """
     loop = asyncio.get_running_loop()
     cycle = itertools.cycle(requests)
@@ -145,13 +195,20 @@ async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int
         _, protocol = await loop.create_connection(partial(_Connection, cycle, share, done, pause), "127.0.0.1", port)
         protocols.append(protocol)
         waiting.append(done)
+
+    def end_soon(_: object) -> None:
+        for protocol in protocols:
+            protocol.end_soon()
+
+    if until is not None:
+        until.add_done_callback(end_soon)
     await asyncio.gather(*waiting)
     statuses: dict[int, int] = {}
     for protocol in protocols:
         for status, count in protocol.statuses.items():
             statuses[status] = statuses.get(status, 0) + count
     return Load(
-        requests=share * connections,
+        requests=sum(statuses.values()),
         seconds=time.perf_counter() - started,
         cpu_seconds=cpu_seconds(pid) - cpu,
         # Without the first request of each connection, because it includes the time to connect.

@@ -25,6 +25,7 @@ import uvicorn
 from sqlalchemy import Connection
 
 from benchmarks.estates import CLIENT, CLIENT_SECRET, KEY, PASSWORD, USER, build_estate
+from benchmarks.load import run_first
 from domogate.app import Gateway, open_tools, parts, serve
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.ids import new_id
@@ -174,8 +175,11 @@ async def _run_gateway(
     refresh_tokens: int = 0,
     named_drivers: bool = False,
     count_commits: bool = False,
+    first: bool = False,
     **changed: Any,
 ) -> None:
+    if first:
+        run_first()
     _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
     vars(parts)["SqlStore"] = _BenchStore
     standing_still = make_settings({"simulator_tick": 3600.0})

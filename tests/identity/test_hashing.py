@@ -62,11 +62,14 @@ class TestPasswordHasher:
     ) -> None:
         seen: set[int] = set()
         niceness: set[int] = set()
+        policies: set[int] = set()
         original = argon2.PasswordHasher.hash
 
         def spy(self: Any, password: str) -> str:
             seen.add(threading.get_ident())
             niceness.add(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+            if sys.platform == "linux":
+                policies.add(os.sched_getscheduler(0))
             return original(self, password)
 
         monkeypatch.setattr(argon2.PasswordHasher, "hash", spy)
@@ -76,6 +79,7 @@ class TestPasswordHasher:
         assert threading.get_ident() not in seen
         if sys.platform == "linux":
             assert min(niceness) >= 10
+            assert policies == {os.SCHED_BATCH}
             assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
     async def test_the_default_cost_is_no_less_than_recommended(self) -> None:

@@ -30,6 +30,8 @@ def _be_nice() -> None:
     # Only Linux has a niceness per thread. On other systems this would slow down the whole process.
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
+            # A thread inherits the policy of the gateway. With a real-time policy, it would ignore its niceness.
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 

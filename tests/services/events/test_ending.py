@@ -15,8 +15,10 @@ from domogate.domain.limits import Limits
 from domogate.domain.people import Scope, Standing
 from domogate.domain.plants import PlantStatus, Topology
 from domogate.identity.rotation import rotate_keys
+from domogate.services.events import hub as hubs
 from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import Unavailable
+from domogate.services.events.stream import Stream
 from support.stream_setup import Credentials, Listener, SharedHome, StreamSetup, a_module, open_stream_setup, until
 
 pytestmark = pytest.mark.slow
@@ -185,6 +187,25 @@ class TestTime:
             listener = await setup.listen(home.of_anna)
             await until(lambda: listener.raw.endswith(b"\n\n:\n\n:\n\n"), "two heartbeats")
             assert listener.notices == []
+
+    async def test_of_many_streams_is_checked_in_several_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        turn, turns = 0, list[int]()
+        original = Stream.send_heartbeat
+
+        def note_turn(stream: Stream) -> None:
+            turns.append(turn)
+            original(stream)
+
+        monkeypatch.setattr(hubs, "CHECKED_AT_ONCE", 1)
+        monkeypatch.setattr(Stream, "send_heartbeat", note_turn)
+        async with open_stream_setup(heartbeat=0.02) as setup:
+            home = await SharedHome(setup).build()
+            for _ in range(3):
+                await setup.listen(home.of_anna)
+            while len(turns) < 12:
+                turn += 1
+                await asyncio.sleep(0)
+        assert len(set(turns)) == len(turns)
 
 
 class TestAPersonsPlants:

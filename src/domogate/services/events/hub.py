@@ -36,8 +36,10 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Caller
 
 HEARTBEAT_EVERY = 15.0
-AT_ONCE = 16
+AT_ONCE = 4
 """The number of events that are passed to streams before other tasks of the event loop can run."""
+CHECKED_AT_ONCE = 100
+"""The number of streams that are checked for a heartbeat before other tasks of the event loop can run."""
 _MOST_WAITING = 10_000
 """The number of changes that may wait to be distributed while an operator listens to all plants.
 
@@ -329,9 +331,11 @@ class Hub:
         while True:
             await asyncio.sleep(pause)
             idle, now = loop.time() - self._heartbeat, self._context.clock.now()
-            for stream in self._streams:
+            for checked, stream in enumerate(tuple(self._streams), start=1):
                 if stream.written_at <= idle or stream.rights.until <= now:
                     stream.send_heartbeat()
+                if checked % CHECKED_AT_ONCE == 0:
+                    await asyncio.sleep(0)
 
 
 def _invalidate_rights(streams: Collection[Stream]) -> None:
