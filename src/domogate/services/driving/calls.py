@@ -30,10 +30,7 @@ _log = get_logger(__name__)
 MOST_IN_A_PLANT = 4096
 """The number of calls that a plant may have at the same time, including stuck calls."""
 _LEEWAY = 0.1
-"""In seconds.
-
-The caller may wait for this time after the deadline, until the answer of the driver, or the end of the order, is on disk.
-"""
+"""In seconds. The caller may wait this long after the deadline, until the driver's answer or the order's end is on disk."""
 _CANCEL_GRACE = 0.25
 """In seconds. A call is stuck if the driver does not end it within this time after its cancellation."""
 _STOP_GRACE, _LAST_WRITES = 1.0, 10.0
