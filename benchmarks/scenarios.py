@@ -25,6 +25,8 @@ from domogate.domain.ids import HEX32
 from domogate.domain.people import TokenKind
 
 ROUNDS = 9
+PROCESSES = 5
+"""The number of rounds if each round starts new gateways and waits until they have loaded their plants."""
 SLICES = 5
 ROUND_CPU = 0.5
 """CPU-seconds. Each server that is compared uses about this much in a round."""
@@ -128,8 +130,9 @@ async def ratio_of_processes(
     A process can be slower than another process of the same program for its whole life (see `reads.py`).
     """
     found = []
-    for _ in range(ROUNDS):
+    for _ in range(PROCESSES):
         with start_one() as one, start_other() as other:
+            await asyncio.sleep(SETTLE)
             loads = await take_rounds([Work(one, requests_to(one)), Work(other, requests_to(other))], rounds=1)
             found += ratios(*loads)
     return statistics.median(found)
@@ -228,6 +231,7 @@ async def growth() -> AsyncIterator[Row]:
         )
         yield at_most("E8 CPU with 100,000 modules stored / with 100", cost, 1.2)
         with running("gateway", data=large) as many:
+            await asyncio.sleep(SETTLE)
             await measure(many, _read_lights(many))
             yield at_most("start-up with 100,000 modules in 1,000 plants", many.started_in, 3.0, " s")
             yield at_most("memory with 100,000 modules in 1,000 plants stored", resident_megabytes(many.pid), 400, " MB")
