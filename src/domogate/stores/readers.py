@@ -64,7 +64,7 @@ _Jobs = SimpleQueue[_Job | None]
 class Readers:
     """A few threads on which reads run. The threads end after `close`.
 
-    Reads in turn have a thread of their own, so they run one after the other.
+    Reads in turn have a thread of their own, so they run one after the other (Decision 0101).
     """
 
     def __init__(self, threads: int) -> None:
