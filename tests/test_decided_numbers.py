@@ -10,7 +10,7 @@ from domogate.drivers.openwebnet import bus, command_session, event_session
 from domogate.families._family import CURRENT, DEPRECATED
 from domogate.families._serve import _lifecycle_headers as lifecycle_headers
 from domogate.services.driving import calls
-from domogate.services.events import hub
+from domogate.services.events import distribution
 from domogate.services.safety.status import SafetyStatus
 from domogate.services.tickets import permits, refusal_limiter
 from domogate.services.webhooks import backoff
@@ -42,11 +42,13 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0040", "After a lost connection, the driver connects again after {:g} s", event_session.FIRST_DELAY),
     ("0040", "doubling pauses up to {:g} s", event_session.LONGEST_DELAY),
     ("0040", "After a refused password, it tries again after {:g} s", event_session.FIRST_DELAY_REFUSED),
-    ("0044", "After every {} events", hub.AT_ONCE),
     ("0045", "The gateway tries again after {:g} s", backoff.FIRST),
     ("0048", "after {} refusals", refusal_limiter.ALLOWANCE),
     ("0048", "refusals within {:g} s", refusal_limiter.SPAN),
     ("0048", "`iat` may be {:g} seconds in the future", permits.LEEWAY),
+    ("0145", "After {} writes, other tasks run", distribution.AT_ONCE),
+    ("0145", "A list has at most {} events", distribution.MOST_TOGETHER),
+    ("0145", "after {} steps", distribution.STEPS_AT_ONCE),
 ]
 """Numbers that a decision record gives, and the same numbers in the code."""
 

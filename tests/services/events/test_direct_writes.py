@@ -1,8 +1,36 @@
-"""An event is written to a connection without a task of the stream (Decision 0044)."""
+"""Events are written to a connection without a task of the stream (Decisions 0044 and 0145)."""
 
 import asyncio
+from typing import Any
 
-from support.stream_setup import ReceivedEvent, SharedHome, StreamSetup, until
+import pytest
+
+from domogate.domain.events import Change, ChangesLost, GrantRevoked
+from domogate.domain.faults import TokenRefused
+from domogate.domain.states import LightState, Report
+from domogate.services.events import distribution
+from support.stream_setup import Listener, ReceivedEvent, SharedHome, StreamSetup, open_stream_setup, parse_frames, until
+
+
+async def _commit_together(home: SharedHome, times: int) -> None:
+    """Write several reports of the lamp with one commit, so that the hub gets their changes at the same time."""
+    now = home.setup.clock.now()
+    reports = [Report(home.plant.id, home.lamp.id, now, LightState(on=number % 2 == 0)) for number in range(times)]
+    await home.setup.store.record(reports)
+
+
+def _count_events_of_writes(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the number of events of each write."""
+    counts: list[int] = []
+    write_now = Listener.write_now
+
+    def count(self: Listener, frame: bytes) -> bool:
+        if self is listener:
+            counts.append(len(parse_frames(frame.decode())))
+        return write_now(self, frame)
+
+    monkeypatch.setattr(Listener, "write_now", count)
+    return counts
 
 
 async def test_the_hub_writes_an_event_unless_earlier_events_wait(setup: StreamSetup, home: SharedHome) -> None:
@@ -27,3 +55,76 @@ async def test_the_hub_writes_an_event_unless_earlier_events_wait(setup: StreamS
     assert writers[2:4] == ["stream", "stream"]
     assert listener.ids == sorted(set(listener.ids))
     assert len(listener.ids) == 6
+
+
+async def test_events_that_wait_for_one_stream_are_written_together(
+    setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener = await setup.listen(home.of_anna)
+    await setup.quiet()
+    counts = _count_events_of_writes(listener, monkeypatch)
+    await _commit_together(home, 3)
+    await setup.quiet()
+    assert counts == [3]
+    assert len(listener.ids) == 3
+    assert listener.ids == sorted(listener.ids)
+    assert setup.hub.sent == 3
+
+
+async def test_many_events_at_once_do_not_end_the_stream_of_a_client_that_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events that wait for the hub do not count as events that the client has not read."""
+    monkeypatch.setattr(distribution, "MOST_TOGETHER", 4)
+    async with open_stream_setup(queue_events=4) as setup:
+        home = await SharedHome(setup).build()
+        listener = await setup.listen(home.of_anna)
+        await setup.quiet()
+        counts = _count_events_of_writes(listener, monkeypatch)
+        await _commit_together(home, 13)
+        await setup.quiet()
+        assert not listener.ended
+        assert len(listener.ids) == sum(counts) == 13
+        assert max(counts) == 4
+        assert listener.ids == sorted(listener.ids)
+
+
+async def test_a_revoked_token_gets_none_of_the_events_that_wait_for_the_hub(
+    setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token is revoked while the hub writes the event to the first connection."""
+    bruno = home.of_bruno
+
+    def refuse(*_: Any) -> Any:
+        raise TokenRefused("revoked")
+
+    def revoke(received: ReceivedEvent) -> None:
+        if received.event == "state":
+            monkeypatch.setattr(setup.verifier, "find_verified", refuse)
+            setup.hub.apply([Change(received.id or 0, setup.clock.now(), GrantRevoked(bruno.grant.id))])
+
+    first = await setup.listen(bruno, on_event=revoke)
+    others = [await setup.listen(bruno) for _ in range(2 * distribution.AT_ONCE)]
+    await setup.quiet()
+    await home.switch()
+    await until(lambda: all(listener.ended for listener in (first, *others)), "the end")
+    assert len(first.notices) == 1
+    assert {(len(listener.notices), listener.end_code) for listener in others} == {(0, "token")}
+
+
+async def test_no_later_event_is_missing_after_changes_were_lost_while_the_hub_distributes(
+    setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener = await setup.listen(home.of_anna)
+    find_plant, newest = setup.read_model.find_plant, await setup.store.newest_cursor()
+
+    def lose_changes(plant_id: Any) -> Any:
+        setup.hub.apply([Change(newest + 1, setup.clock.now(), ChangesLost())])
+        return find_plant(plant_id)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(setup.read_model, "find_plant", lose_changes)
+        await home.switch()
+        await until(lambda: listener.ended, "the end")
+    assert listener.end_code == "interrupted"
+    again = await setup.listen(home.of_anna)
+    await home.switch()
+    await until(lambda: len(again.notices) >= 1, "an event")

@@ -18,8 +18,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.people import HOME_SCOPE, Scope, TokenKind
 from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LockState, Report
-from domogate.services.events import frames
-from domogate.services.events import hub as hubs
+from domogate.services.events import distribution, frames
 from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import TooManyStreams, Unavailable
 from support.stream_setup import SOURCE, Listener, ReceivedEvent, SharedHome, StreamSetup, a_module, open_stream_setup, until
@@ -255,7 +254,7 @@ class TestTheHub:
         self, setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         frame = Mock(side_effect=frames.frame_notice)
-        monkeypatch.setattr(hubs, "frame_notice", frame)
+        monkeypatch.setattr(distribution, "frame_notice", frame)
         listeners = [await setup.listen(home.of_anna) for _ in range(5)]
         await home.switch()
         await setup.quiet()
@@ -271,7 +270,7 @@ class TestTheHub:
             raise OSError("disk gone")
 
         with monkeypatch.context() as patch:
-            patch.setattr(hubs, "find_notice", fail)
+            patch.setattr(distribution, "find_notice", fail)
             await home.switch()
             await until(lambda: listener.ended, "the end")
         assert listener.end_code == "interrupted"
@@ -306,7 +305,7 @@ class TestTheHub:
                 turn += 1
                 await asyncio.sleep(0)
 
-        listeners = [await setup.listen(home.of_anna, on_event=note_turn) for _ in range(hubs.AT_ONCE * 3)]
+        listeners = [await setup.listen(home.of_anna, on_event=note_turn) for _ in range(distribution.AT_ONCE * 3)]
         counting = asyncio.create_task(count_turns())
         await home.switch()
         await setup.quiet()

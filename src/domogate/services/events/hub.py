@@ -4,7 +4,6 @@ A stream that does not depend on a change does no work for this change.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Collection, Sequence
 
 from domogate.common.log import get_logger
@@ -14,10 +13,9 @@ from domogate.domain.faults import ScopeMissing
 from domogate.domain.ids import Id
 from domogate.domain.notices import kinds_of_plant
 from domogate.ports import Admission, Clock, FeedStore, Verifier
-from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST, SLOW
+from domogate.services.events.distribution import Distributor
+from domogate.services.events.endings import DRAINING, INTERRUPTED, SLOW
 from domogate.services.events.filters import EventFilter, scopes_for
-from domogate.services.events.frames import frame_notice
-from domogate.services.events.notices import find_notice
 from domogate.services.events.operator_rights import IsOperator, OperatorRights
 from domogate.services.events.queue import QueueLimits
 from domogate.services.events.stream import Stream
@@ -26,7 +24,6 @@ from domogate.services.events.stream_rights import (
     Dependency,
     StreamContext,
     StreamRights,
-    ViewerKey,
     find_dependency,
     key_dependency,
     plant_dependency,
@@ -36,8 +33,6 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Caller
 
 HEARTBEAT_EVERY = 15.0
-AT_ONCE = 4
-"""The number of events that are passed to streams before other tasks of the event loop can run."""
 CHECKED_AT_ONCE = 100
 """The number of streams that are checked for a heartbeat before other tasks of the event loop can run."""
 _MOST_WAITING = 10_000
@@ -94,11 +89,7 @@ class Hub:
         self._limits = QueueLimits(queue_events, queue_bytes)
         self._streams: dict[Stream, set[Dependency]] = {}
         self._by_dependency: dict[Dependency, dict[Stream, None]] = {}
-        self._changes: deque[Change] = deque()
-        """The changes that are not distributed yet."""
-        self._in_this_round = 0
-        """The number of events that were passed to streams since other tasks last had a chance to run."""
-        self._wakeup = asyncio.Event()
+        self._distributor = Distributor(self._context, self._list_listening)
         self._tasks: list[asyncio.Task[None]] = []
         self._draining = False
         self._sent_before = 0
@@ -117,7 +108,7 @@ class Hub:
     @property
     def idle(self) -> bool:
         """Whether every change was distributed to the streams."""
-        return not self._changes
+        return self._distributor.idle
 
     async def start(self) -> None:
         """Load the newest cursor, and start to distribute changes and to send heartbeats.
@@ -126,7 +117,7 @@ class Hub:
         """
         self._newest = max(self._newest, await self._context.store.newest_cursor())
         self._tasks = [
-            asyncio.create_task(self._run(), name="event streams"),
+            asyncio.create_task(self._distributor.run(), name="event streams"),
             asyncio.create_task(self._send_heartbeats(), name="heartbeats of event streams"),
         ]
 
@@ -223,7 +214,7 @@ class Hub:
                 event = change.event
                 if type(event) is StateChanged:
                     if plant_dependency(event.plant_id) in self._by_dependency or self._operators_need(change):
-                        self._changes.append(change)
+                        self._distributor.add(change)
                 elif type(event) is PlantChanged:
                     self._apply_plant(change, event)
                 elif type(event) is ChangesLost:
@@ -232,15 +223,13 @@ class Hub:
                     _invalidate_rights(self._streams)
                 elif (dependency := find_dependency(event)) is not None:
                     _invalidate_rights(self._by_dependency.get(dependency, ()))
-            if self._changes:
-                self._wakeup.set()
         if changes:
             is_lost = type(changes[-1].event) is ChangesLost
             self._newest = changes[-1].cursor if is_lost else max(self._newest, changes[-1].cursor)
 
     def _end_after_loss(self) -> None:
         """End all streams, because this gateway missed changes (`ChangesLost`). A client that connects again gets `reset`."""
-        self._changes.clear()
+        self._distributor.clear()
         for stream in tuple(self._streams):
             stream.end(INTERRUPTED)
 
@@ -257,7 +246,7 @@ class Hub:
         streams = self._by_dependency.get(dependency, ())
         _invalidate_rights(streams)
         if streams or self._operators_need(change):
-            self._changes.append(change)
+            self._distributor.add(change)
 
     def _operators_need(self, change: Change) -> bool:
         """Return whether an operator has a stream of all plants. If too many changes wait, end the streams of operators.
@@ -266,7 +255,7 @@ class Hub:
         are loaded.
         """
         listening = self._by_dependency.get(ALL_PLANTS)
-        if listening and len(self._changes) >= _MOST_WAITING:
+        if listening and len(self._distributor) >= _MOST_WAITING:
             _log.warning("streams of operators end: too many changes wait", cursor=change.cursor)
             for stream in tuple(listening):
                 stream.end(SLOW)
@@ -275,55 +264,6 @@ class Hub:
     def _list_listening(self, plant_id: Id) -> tuple[Stream, ...]:
         """Return the streams that show events of this plant."""
         return (*self._by_dependency.get(plant_dependency(plant_id), ()), *self._by_dependency.get(ALL_PLANTS, ()))
-
-    async def _run(self) -> None:
-        while True:
-            await self._wakeup.wait()
-            self._wakeup.clear()
-            while self._changes:
-                change = self._changes[0]
-                assert isinstance(change.event, StateChanged | PlantChanged)
-                plant_id = change.event.plant_id
-                try:
-                    await self._distribute(change, plant_id)
-                except Exception:
-                    # The streams of the plant end: a disconnected client resumes, but a client cannot notice a missing event.
-                    _log.exception("a change could not be sent to event streams", cursor=change.cursor)
-                    for stream in self._list_listening(plant_id):
-                        stream.end(INTERRUPTED)
-                self._changes.popleft()
-
-    async def _distribute(self, change: Change, plant_id: Id) -> None:
-        if not self._list_listening(plant_id):
-            return
-        context = self._context
-        plant = await context.get_plant(plant_id)
-        notice = None if plant is None else find_notice(change, plant)
-        if plant is None or notice is None:
-            return
-        frame, now = b"", context.clock.now()
-        viewer: ViewerKey | None = None
-        may_get: bool | None = None
-        may_get_of: dict[ViewerKey, bool | None] = {}
-        # A stream that opens during this loop reads this change from the store.
-        for stream in self._list_listening(plant_id):
-            if stream.accepts(notice):
-                rights = stream.rights
-                if rights.viewer_key != viewer:
-                    viewer = rights.viewer_key
-                    if viewer not in may_get_of:
-                        may_get_of[viewer] = rights.may_get(notice, plant)
-                    may_get = may_get_of[viewer]
-                if may_get:
-                    frame = frame or frame_notice(notice, plant, context.source)
-                    stream.push(notice, frame, now)
-                elif may_get is None and plant_id in rights.plants:
-                    stream.end(PLANT_LOST)
-            self._in_this_round += 1
-            if self._in_this_round >= AT_ONCE:
-                self._in_this_round = 0
-                await asyncio.sleep(0)
-                now = context.clock.now()
 
     async def _send_heartbeats(self) -> None:
         """Send heartbeats. Also wake streams whose rights have expired: after a change of the clock, their timer is late."""

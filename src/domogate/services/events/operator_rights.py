@@ -7,7 +7,7 @@ from domogate.domain.events import Change
 from domogate.domain.faults import Fault, NoSuchPlant, sentence
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
-from domogate.domain.people import HOME_SCOPE
+from domogate.domain.people import HOME_SCOPE, Principal
 from domogate.services.events.endings import CODE_OF, TOKEN_CHANGED, End, EndCode, Ended
 from domogate.services.events.filters import EventFilter
 from domogate.services.events.stream_rights import ALL_PLANTS, Dependency, StreamContext, StreamRights, ViewerKey
@@ -41,8 +41,7 @@ class OperatorRights(StreamRights):
         """
         return False
 
-    @property
-    def viewer_key(self) -> ViewerKey:
+    def _find_viewer_key(self, _principal: Principal) -> ViewerKey:
         """Return the same key for all operators, because all operators see the same."""
         return _ANY_OPERATOR, _EVERYTHING, None
 
@@ -60,7 +59,7 @@ class OperatorRights(StreamRights):
             raise Ended(TOKEN_CHANGED)
         if not await self._is_operator(principal.user_id):
             raise Ended(_NOT_OPERATOR)
-        self.principal = principal
+        self._set_principal(principal)
         self._token_until = self.until = principal.expires_at
 
     def find_access(self, plant_id: Id, plant: PlantView | None) -> Access:

@@ -4,8 +4,7 @@ from typing import Protocol
 
 import msgspec
 
-from domogate.domain.notices import Notice
-from domogate.services.events.stream_rights import FramedNotices
+from domogate.services.events.stream_rights import FramedNotice, FramedNotices
 
 
 class QueueLimits(msgspec.Struct, frozen=True):
@@ -20,16 +19,16 @@ class EventQueue:
 
     def __init__(self, limits: QueueLimits) -> None:
         self._limits = limits
-        self._events: list[tuple[Notice, bytes]] = []
+        self._events: list[FramedNotice] = []
         self._size = 0
 
     def __len__(self) -> int:
         return len(self._events)
 
-    def add(self, notice: Notice, frame: bytes) -> bool:
+    def add(self, framed: FramedNotice) -> bool:
         """Add an event. Return False if the queue is now larger than its limits."""
-        self._events.append((notice, frame))
-        self._size += len(frame)
+        self._events.append(framed)
+        self._size += len(framed[1])
         return len(self._events) <= self._limits.events and self._size <= self._limits.size
 
     def take(self) -> FramedNotices:

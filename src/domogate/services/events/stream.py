@@ -9,8 +9,7 @@ from domogate.common.log import get_logger
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant
 from domogate.domain.ids import Id
-from domogate.domain.notices import Notice
-from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST, SLOW, End, Ended
+from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST, End, Ended
 from domogate.services.events.filters import EventFilter
 from domogate.services.events.frames import (
     HEARTBEAT,
@@ -24,8 +23,9 @@ from domogate.services.events.frames import (
     print_ready,
     print_reset,
 )
+from domogate.services.events.live_events import LiveEvents, join
 from domogate.services.events.notices import find_notice
-from domogate.services.events.queue import EventQueue, EventWriter, QueueLimits
+from domogate.services.events.queue import EventWriter, QueueLimits
 from domogate.services.events.stream_rights import FramedNotices, StreamContext, StreamRights
 from domogate.services.rights.access import Access
 
@@ -40,7 +40,7 @@ _log = get_logger(__name__)
 _CURSOR = re.compile(rb"[0-9]{1,18}", re.ASCII).fullmatch
 
 
-class Stream:
+class Stream(LiveEvents):
     """An event stream. The hub makes it, and a surface writes the bytes that `frames` yields."""
 
     def __init__(
@@ -56,67 +56,27 @@ class Stream:
         on_closed: Callable[["Stream"], None],
     ) -> None:
         """`newest` returns the cursor of the last change that the hub has received."""
+        super().__init__(rights, event_filter, limits)
         self._context = context
-        self.rights = rights
         self._event_filter = event_filter
         self._last_event_id = last_event_id
         self._newest = newest
         self._on_rights_checked = on_rights_checked
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
-        self._wakeup = asyncio.Event()
-        self._queue = EventQueue(limits)
-        self._writer: EventWriter | None = None
-        """The connection, while the stream waits for new events and its rights are valid. Otherwise None."""
         # The rights are invalid at first, because they may have changed since the request was admitted.
         self._rights_version, self._checked_version = 1, 0
-        self._end: End | None = None
         self._heartbeat_due = False
         self._position = 0
         """The cursor of the last change that was replayed from the store."""
-        self._live_after: int | None = None
-        """Changes after this cursor come from the hub. None while the stream still reads from the store."""
         self._timer: asyncio.TimerHandle | None = None
-        self.closed = False
-        self.sent = 0
-        """The number of events that were written to the connection, or that `frames` yielded."""
-        self.written_at = self._loop.time()
-        """The time of the last frame, by the clock of the event loop."""
 
     @property
     def idle(self) -> bool:
         """Whether all events were yielded, and no check of the rights is due."""
-        return not self._queue and self._checked_version == self._rights_version and not self._wakeup.is_set()
-
-    @property
-    def waiting(self) -> int:
-        """The number of events that the client has not received yet."""
-        return len(self._queue)
+        return not self.waiting and self._checked_version == self._rights_version and not self._wakeup.is_set()
 
     # called by the hub; these methods never wait
-
-    def accepts(self, notice: Notice) -> bool:
-        return self._live_after is not None and notice.cursor > self._live_after and self._event_filter.wants(notice.kinds)
-
-    def push(self, notice: Notice, frame: bytes, now: float) -> None:
-        """Write the event to the connection now if the stream only waits for new events. Otherwise put it into the queue.
-        If the queue is full, end the stream.
-        """
-        writer = self._writer
-        if writer is not None and now < self.rights.until and writer.write_now(frame):
-            self.sent += 1
-            self.written_at = self._loop.time()
-        elif self._end is not None or self.closed:
-            return
-        elif self._queue.add(notice, frame):
-            self._wake()
-        else:
-            self.end(SLOW)
-
-    def _wake(self) -> None:
-        """Let the task of the stream run. Until it waits again, nothing is written directly to the connection."""
-        self._writer = None
-        self._wakeup.set()
 
     def invalidate_rights(self) -> None:
         """Mark the rights as invalid, because something changed that they depend on.
@@ -127,9 +87,8 @@ class Stream:
         self._wake()
 
     def end(self, end: End) -> None:
-        """End the stream. Events that are still in the queue are dropped."""
         self._end = self._end or end
-        self._queue.take()
+        self._drop_waiting()
         self._wake()
 
     def send_heartbeat(self) -> None:
@@ -141,7 +100,7 @@ class Stream:
         if self.closed:
             return
         self.closed = True
-        self._queue.take()
+        self._drop_waiting()
         if self._timer is not None:
             self._timer.cancel()
         self._wake()
@@ -223,8 +182,8 @@ class Stream:
         try:
             async for frame in self._replay(None):
                 yield frame
-            self._live_after = max(self._position, self._newest())
-            async for frame in self._replay(self._live_after):
+            cursor = self._live_after = max(self._position, self._newest())
+            async for frame in self._replay(cursor):
                 yield frame
         except _Pruned:
             await self._check_rights()
@@ -233,13 +192,13 @@ class Stream:
                 yield frame
             return
         await self._check_rights()
-        yield print_ready(self._live_after)
+        yield print_ready(cursor)
 
     async def _replay(self, until: int | None) -> AsyncGenerator[bytes, None]:
         """Yield the events after the stream's position, up to the cursor `until`. None means the end of the change feed."""
         while until is None or self._position < until:
             page, more = await self._read_page(until)
-            frame = self._join(await self._keep_visible(await self._print(page)))
+            frame = self._take(await self._keep_visible(await self._print(page)))
             if frame:
                 yield frame
             if page:
@@ -288,7 +247,7 @@ class Stream:
                     await self._wakeup.wait()
                 await writer.until_writable()
             self._wakeup.clear()
-            frame = self._join(await self._keep_visible(self._queue.take()))
+            frame = self._take(await self._keep_visible(self._queue.take()))
             if not frame and self._heartbeat_due:
                 frame = HEARTBEAT
             self._heartbeat_due = False
@@ -296,9 +255,10 @@ class Stream:
                 self.written_at = self._loop.time()
                 yield frame
 
-    def _join(self, notices: FramedNotices) -> bytes:
+    def _take(self, notices: FramedNotices) -> bytes:
+        """Count the notices as sent, and return their bytes."""
         self.sent += len(notices)
-        return notices[0][1] if len(notices) == 1 else b"".join([frame for _, frame in notices])
+        return join(notices)
 
     # rights
 

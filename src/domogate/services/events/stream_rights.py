@@ -69,8 +69,9 @@ class StreamContext(msgspec.Struct, frozen=True):
         return self.read_model.find_plant(plant_id) or await self.read_model.get_plant(plant_id)
 
 
-FramedNotices = Sequence[tuple[Notice, bytes]]
-"""Notices, each with the bytes of its server-sent event."""
+FramedNotice = tuple[Notice, bytes]
+"""A notice with the bytes of its server-sent event."""
+FramedNotices = Sequence[FramedNotice]
 
 
 class StreamRights:
@@ -86,7 +87,7 @@ class StreamRights:
         self._plants_until = inf
         self.until = caller.principal.expires_at
         """The earliest time at which the token or the key expires, or at which the rights on a plant may change."""
-        self.principal: Principal = caller.principal
+        self._set_principal(caller.principal)
         self.plants: set[Id] = set(event_filter.plants)
 
     @property
@@ -95,14 +96,16 @@ class StreamRights:
         return not self._event_filter.plants
 
     @property
-    def viewer_key(self) -> ViewerKey:
-        principal = self.principal
-        return principal.user_id, principal.scopes, principal.plants
-
-    @property
     def outdated(self) -> bool:
         """Whether the time has passed at which the rights on a plant may change."""
         return self._plants_until <= self._context.clock.now()
+
+    def _set_principal(self, principal: Principal) -> None:
+        self.principal = principal
+        self.viewer_key: ViewerKey = self._find_viewer_key(principal)
+
+    def _find_viewer_key(self, principal: Principal) -> ViewerKey:
+        return principal.user_id, principal.scopes, principal.plants
 
     def list_dependencies(self) -> list[Dependency]:
         principal = self.principal
@@ -136,7 +139,8 @@ class StreamRights:
             raise Ended(KEY_GONE) from None
         except Fault as fault:
             raise Ended(End(CODE_OF[type(fault)], sentence(fault.message.rstrip(".")))) from None
-        self.principal, self.plants = principal, plants
+        self._set_principal(principal)
+        self.plants = plants
         self._token_until, self._key_until, self._plants_until = principal.expires_at, key_until, plants_until
         self.until = min(principal.expires_at, key_until, plants_until)
 

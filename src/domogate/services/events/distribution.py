@@ -1,0 +1,137 @@
+"""Passes changes to the streams that show them, and writes the events of each stream to its connection.
+
+If changes come faster than they can be written, several events wait for the same stream. Then one write sends all of them: a
+system call takes more time than everything else that an event needs (Decision 0145).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from domogate.common.log import get_logger
+from domogate.domain.events import Change, PlantChanged, StateChanged
+from domogate.domain.ids import Id
+from domogate.services.events.endings import INTERRUPTED, PLANT_LOST
+from domogate.services.events.frames import frame_notice
+from domogate.services.events.notices import find_notice
+from domogate.services.events.stream import Stream
+from domogate.services.events.stream_rights import FramedNotice, StreamContext, ViewerKey
+
+AT_ONCE = 4
+"""The number of connections that are written to before other tasks of the event loop can run."""
+MOST_TOGETHER = 32
+"""If this number of events waits for one connection, they are written immediately."""
+STEPS_AT_ONCE = 40
+"""The number of steps before other tasks can run. To pass one event to one stream is one step."""
+_STEPS_OF_CHANGE = 10
+"""The number of steps that a change counts for itself. To make its event takes about as long as to pass it to ten streams."""
+
+_log = get_logger(__name__)
+
+
+class Distributor:
+    """The changes that wait for the streams of a hub, and the streams that have events to write."""
+
+    def __init__(self, context: StreamContext, list_listening: Callable[[Id], Sequence[Stream]]) -> None:
+        """`list_listening` returns the streams that show events of a plant."""
+        self._context = context
+        self._list_listening = list_listening
+        self._changes: deque[Change] = deque()
+        self._unwritten: deque[Stream] = deque()
+        """The streams whose events were not written yet. The stream that has waited longest is the first."""
+        self._distributing = False
+        self._steps = 0
+        """The number of steps since other tasks last had a chance to run."""
+        self._loop = asyncio.get_running_loop()
+        self._wakeup = asyncio.Event()
+
+    def __len__(self) -> int:
+        """The number of changes that wait."""
+        return len(self._changes)
+
+    @property
+    def idle(self) -> bool:
+        """Whether all events were written, or put into the queues of streams that write them themselves."""
+        return not self._changes and not self._unwritten and not self._distributing
+
+    def add(self, change: Change) -> None:
+        """Add a change of a state or of a plant. Changes are added in the order of their cursors."""
+        self._changes.append(change)
+        self._wakeup.set()
+
+    def clear(self) -> None:
+        """Drop the changes that wait."""
+        self._changes.clear()
+
+    async def run(self) -> None:
+        while True:
+            await self._wakeup.wait()
+            self._wakeup.clear()
+            while self._changes or self._unwritten:
+                if self._changes and self._steps < STEPS_AT_ONCE:
+                    await self._distribute_next()
+                else:
+                    await self._write()
+
+    async def _distribute_next(self) -> None:
+        change = self._changes.popleft()
+        assert isinstance(change.event, StateChanged | PlantChanged)
+        plant_id = change.event.plant_id
+        self._distributing = True
+        try:
+            await self._distribute(change, plant_id)
+        except Exception:
+            # The streams of the plant end: a disconnected client resumes, but a client cannot notice a missing event.
+            _log.exception("a change could not be sent to event streams", cursor=change.cursor)
+            for stream in self._list_listening(plant_id):
+                stream.end(INTERRUPTED)
+        finally:
+            self._distributing = False
+
+    async def _distribute(self, change: Change, plant_id: Id) -> None:
+        if not self._list_listening(plant_id):
+            return
+        context = self._context
+        plant = await context.get_plant(plant_id)
+        notice = None if plant is None else find_notice(change, plant)
+        if plant is None or notice is None:
+            return
+        framed: FramedNotice | None = None
+        viewer: ViewerKey | None = None
+        may_get: bool | None = None
+        may_get_of: dict[ViewerKey, bool | None] = {}
+        self._steps += _STEPS_OF_CHANGE
+        # A stream that opens during this loop reads this change from the store.
+        for stream in self._list_listening(plant_id):
+            if stream.accepts(notice):
+                rights = stream.rights
+                if rights.viewer_key != viewer:
+                    viewer = rights.viewer_key
+                    if viewer not in may_get_of:
+                        may_get_of[viewer] = rights.may_get(notice, plant)
+                    may_get = may_get_of[viewer]
+                if may_get:
+                    framed = framed or (notice, frame_notice(notice, plant, context.source))
+                    waiting = stream.push(framed)
+                    if waiting == 1:
+                        self._unwritten.append(stream)
+                    elif waiting == MOST_TOGETHER:
+                        stream.write_waiting(context.clock.now(), self._loop.time())
+                elif may_get is None and plant_id in rights.plants:
+                    stream.end(PLANT_LOST)
+            self._steps += 1
+            if self._steps >= STEPS_AT_ONCE:
+                await self._write()
+
+    async def _write(self) -> None:
+        """Write the events of some streams. Then let other tasks run."""
+        now, moment = self._context.clock.now(), self._loop.time()
+        for _ in range(min(AT_ONCE, len(self._unwritten))):
+            stream = self._unwritten.popleft()
+            try:
+                stream.write_waiting(now, moment)
+            except Exception:
+                _log.exception("an event could not be written")
+                stream.end(INTERRUPTED)
+        self._steps = 0
+        await asyncio.sleep(0)
