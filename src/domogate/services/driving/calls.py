@@ -247,8 +247,7 @@ async def ask_driver(
 ) -> T:
     """Return the answer of a driver. Raises DeviceOffline, DeviceTimeout, DeviceRefused.
 
-    If the driver has an unexpected error, or `find_breach` finds something wrong in the answer, this is logged, and
-    DeviceRefused is raised.
+    An unexpected error of the driver is logged and raises DeviceRefused, as does an answer that `find_breach` refuses.
     """
     try:
         answer = await answering
