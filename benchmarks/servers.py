@@ -26,7 +26,8 @@ from sqlalchemy import Connection
 
 from benchmarks.estates import CLIENT, CLIENT_SECRET, KEY, PASSWORD, USER, build_estate
 from benchmarks.load import run_first
-from domogate.app import Gateway, open_tools, parts, serve
+from domogate import stores
+from domogate.app import Gateway, open_tools, serve
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, GrantType, Scope, TokenKind
@@ -181,7 +182,7 @@ async def _run_gateway(
     if first:
         run_first()
     _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
-    vars(parts)["SqlStore"] = _BenchStore
+    vars(stores)["SqlStore"] = _BenchStore
     standing_still = make_settings({"simulator_tick": 3600.0})
     settings = Settings(data=Path(data), port=0, drivers=standing_still, **{"state_max_age": 86_400.0, **changed})
 
