@@ -202,9 +202,9 @@ class PostgresDatabase(Database):
     def prepare_writer(self, connection: Connection) -> None:
         """Let this class begin the transactions of the connection, and limit the time of an idle transaction in a cluster.
 
-        The database driver would begin a transaction with a round trip of its own. The connection never returns to the pool:
-        the next user of the connection would get it without transactions. The time of a statement is limited by `time_limit`
-        (engine.py).
+        The database driver would begin a transaction with a round trip of its own, so it begins no more transactions on this
+        connection. Another user of the connection would expect them, so the connection never returns to the pool. The time of
+        a statement is limited by `time_limit` (engine.py).
         """
         connection.detach()
         driver: Any = connection.connection.dbapi_connection

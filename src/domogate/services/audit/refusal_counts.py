@@ -85,7 +85,7 @@ class RefusalCounts:
             self._timer = asyncio.get_running_loop().call_later(MINUTE, self.sum_up)
 
     def sum_up(self) -> None:
-        """Add an entry for each kind with repetitions, which has their number. Then begin to count again.
+        """For each kind that was repeated, add one entry with the number of repetitions to the log. Then begin to count again.
 
         This happens at the latest a minute after the first repetition.
         """

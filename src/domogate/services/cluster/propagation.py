@@ -111,9 +111,9 @@ class Propagation:
             _log.debug("answered before all gateways know a change", cursor=wanted)
 
     async def _ask(self) -> None:
-        """Ask until all other gateways have answered, or until the bound has passed.
+        """Ask the other gateways whether they have applied the newest change of this gateway. All callers of `wait` share this.
 
-        All callers that wait share one question.
+        Ask again until all of them have answered, or until `bound` seconds have passed.
         """
         loop = asyncio.get_running_loop()
         self._asked = self._store.written
