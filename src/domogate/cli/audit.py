@@ -37,7 +37,10 @@ async def list_records(
     limit: Annotated[int, option("N", "Greatest number of records, 1 to 100000.", min=1, max=100_000)] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List audit records, the newest first. The table shows names and e-mail addresses; --json shows the stored records."""
+    """List audit records, the newest first.
+
+    The table shows names and e-mail addresses. --json shows the stored records, with ids and pseudonyms instead.
+    """
     seconds = optional_duration(last)
     async with reading(settings) as tools:
         user_id = None if user is None else (await find_user(tools, user)).id

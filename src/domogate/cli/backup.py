@@ -53,7 +53,9 @@ async def back_up(
 
 @command(commands, "restore")
 async def restore(settings: Settings, file: Annotated[Path, argument("FILE", "A file that `domogate backup` wrote.")]) -> None:
-    """Fill an empty data folder from a backup. To replace a database, first stop the gateway and move the old database away.
+    """Restore a backup into a data folder without a database.
+
+    To replace a database, first stop the gateway and move the old database away.
 
     The restore needs the secret key of the backup: first put the file secret-key into the folder, or use --secret-key-file.
     """

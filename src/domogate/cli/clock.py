@@ -17,7 +17,10 @@ commands = group("clock")
 
 @command(commands, "show")
 async def show(settings: Settings, as_json: AsJson = False) -> None:
-    """Say whether old data is pruned. While the clock is far from the time that the gateway last saw, nothing is pruned."""
+    """Say whether old data is pruned.
+
+    While the clock is more than 7 days from the last time that the gateway stored, nothing is pruned.
+    """
     async with reading(settings) as tools:
         now, last = tools.clock.now(), await tools.store.find_last_time()
     is_right = last is None or abs(now - last) <= TOLERANCE

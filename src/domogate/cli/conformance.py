@@ -38,7 +38,9 @@ def _secret(help: str) -> Declared:
 def check_conformance(
     base_url: Annotated[str, option("URL", "The {base_url} of the contract: the address of the implementation.")],
     key: Annotated[str, _secret("Subscription key.")],
-    token: Annotated[str, _secret("Id token of a user with plants. Families that refuse it are not checked.")],
+    token: Annotated[
+        str, _secret("Id token of a user with plants. Without --access-token, families that refuse it are not checked.")
+    ],
     access_token: Annotated[str | None, _secret("Access token of the same user, for home control.")] = None,
     other_token: Annotated[str | None, _secret("Id token of another user, to check rights.")] = None,
     other_access_token: Annotated[str | None, _secret("Access token of the other user.")] = None,

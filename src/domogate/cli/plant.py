@@ -107,7 +107,8 @@ async def limit(settings: Settings, plant: PlantName, email: Email, guest: Guest
 async def remove(settings: Settings, plant: PlantName) -> None:
     """Remove a plant.
 
-    E6 lists it as removed for some time. For all other operations the plant does not exist. `plant restore` brings it back.
+    E6 lists it as removed for 30 days (setting `removed_plants_kept_days`). For all other operations the plant does not exist.
+    `plant restore` brings it back.
     """
     async with changing(settings) as tools:
         found = await find_plant(tools, plant)

@@ -63,8 +63,8 @@ def install(
 ) -> None:
     """Write the files with which systemd runs the gateway: a service, a socket, a user and folders.
 
-    The service has few rights (`systemd-analyze security domogate`). systemd opens the port and keeps it open during a restart,
-    so no request is refused in this time. The settings of the gateway are in /etc/domogate/domogate.toml.
+    The service has few rights; `systemd-analyze security domogate` shows them. systemd opens the port and keeps it open during
+    a restart, so no request is refused in this time. The settings of the gateway are in /etc/domogate/domogate.toml.
     """
     with reporting_errors():
         started = (program or Path(sys.executable).with_name("domogate")).absolute()

@@ -46,7 +46,9 @@ class Metric(msgspec.Struct, frozen=True, gc=False):
 
 
 class Capability(msgspec.Struct, frozen=True, gc=False):
-    """A command that a module executes, a value that it can be asked for, or a value that it reports (Spec 2.5)."""
+    """A value or an action of a module (Spec 2.5): whether the module executes commands for it (`command`), can be asked for it
+    (`request`), and reports it (`notification`). Several of the three can be true.
+    """
 
     name: str
     command: bool

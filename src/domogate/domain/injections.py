@@ -9,7 +9,9 @@ from domogate.domain.states import State
 
 
 class InjectedFault(StrEnum):
-    """The faults that can be injected. A fault whose value is a number usually causes an answer with this status."""
+    """The faults that can be injected. A fault whose value is a number causes an answer with this status. An operation that
+    does not declare 408 or 500 answers with another error status; one that does not declare 469 or 470 ignores the fault.
+    """
 
     OFFLINE = "offline"
     """The module is offline, and the gateway shows it as offline."""

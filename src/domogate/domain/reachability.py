@@ -30,7 +30,7 @@ class AbsenceReason(StrEnum):
 class Evidence(StrEnum):
     """The sentences of evidence. A name in braces stands for a value.
 
-    The management API uses the name of the constant, in lower case, as the code of the sentence.
+    The management API uses the name of the constant, in lower case, as the code of the sentence: for example `no_broker`.
     """
 
     NO_BROKER = "no MQTT broker is set; set it in the console, on the page Drivers"

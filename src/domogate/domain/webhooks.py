@@ -72,7 +72,11 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     next_at: float = 0.0
     """The time of the next attempt. 0 if nothing waits for an attempt."""
     problem: str = ""
-    """The problem of the last attempt, for the operator of the receiver."""
+    """The reason why deliveries wait: the failure of the receiver, or what the user must do first. Empty if there is none.
+
+    If events are pending, it is the problem of the oldest event that was refused. If an event has just become a dead letter,
+    it is the problem of this event, until the next progress is stored.
+    """
     ended_at: float | None = None
     ended_why: str = ""
     """The reason why the webhook ended, as a sentence: an `EndReason`, or a sentence of another version of the gateway."""

@@ -77,7 +77,9 @@ class PlantTopology(msgspec.Struct):
 
 
 class PlantSummary(msgspec.Struct):
-    """A plant in the short list (Spec 2.3), with ids in this family's spelling. Existing applications need `country`."""
+    """A plant in the short list (Spec 2.3), with ids in this family's spelling. `country` is added, because an existing
+    application fails without it. It is empty if the country is not known.
+    """
 
     id: Hex32
     name: str

@@ -34,8 +34,10 @@ class GatewayOut(OutputModel, frozen=True):
 class ClusterOut(OutputModel, frozen=True):
     """The gateways, as known to the gateway that answers. `name` is null if this gateway is not a member of a cluster.
 
-    `knowledgeAge` is the number of seconds since this gateway last knew all changes of the other gateways. If `knowledgeAge` is
-    greater than `knowledgeBound`, this gateway is not ready. `natsProblem` says why this gateway has no connection to NATS.
+    `knowledgeAge` is the number of seconds since this gateway last knew all changes of the other gateways. `knowledgeBound` is
+    the setting `knowledge_bound`: if `knowledgeAge` is greater, this gateway is not ready.
+
+    `natsProblem` says why this gateway has no connection to NATS. It is null while there is a connection.
     """
 
     at: datetime

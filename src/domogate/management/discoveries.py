@@ -104,7 +104,7 @@ class PlacementOut(OutputModel, frozen=True):
     """The result of a placement.
 
     `placed` has the modules that were added. `known` has the ids of the modules that the plant already had. `left` has the
-    modules that were not added, because no room was found for them. The field `why` of each of them says why.
+    modules that were not added, because no room was found for them. The field `why` of each module in `left` says why.
     """
 
     placed: tuple[ModuleInRoomOut, ...]

@@ -60,7 +60,9 @@ def driver_out(health: DriverHealth) -> DriverOut:
 
 
 class ConnectionSetting(InputModel, frozen=True):
-    """All values of the connection. If the password is left out, the stored password is deleted."""
+    """The new connection of the driver. It replaces the whole stored connection: if `username` or `password` is left out, its
+    stored value is deleted.
+    """
 
     url: Annotated[Line, Meta(max_length=300, examples=["mqtt://127.0.0.1:1883"], description="mqtt:// or, with TLS, mqtts://")]
     username: Annotated[Line, Meta(max_length=200)] | None = None

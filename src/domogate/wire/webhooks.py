@@ -27,7 +27,10 @@ class WebhookOut(OutputModel, frozen=True):
     created_at: datetime
     last_cursor: str
     failing_since: datetime | None
-    """The time since which the receiver is down or the webhook is on hold; null if neither is the case."""
+    """The receiver has been unavailable since this time. Null if it is available.
+
+    Also null if deliveries wait only because the user must renew the password or accept the terms.
+    """
     failures: int
     next_attempt_at: datetime | None
     problem: str

@@ -52,7 +52,9 @@ class OtherEvent(CloudEvent, frozen=True, kw_only=True):
 
 Event = ModuleEvent | PlantEvent | OtherEvent
 StreamItem = Event | Ready | Reset
-"""The items of an event stream: events; `Ready` (all later events are new); `Reset` (missed events cannot be sent)."""
+"""The items of an event stream: events; `Ready` (all later events are about changes after its cursor); `Reset` (missed events
+cannot be sent).
+"""
 
 _decode_envelope = msgspec.json.Decoder(CloudEvent).decode
 _decode_module = msgspec.json.Decoder(ModuleEvent).decode

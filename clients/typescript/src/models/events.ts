@@ -22,7 +22,10 @@ export interface PlantData {
   readonly plantId: string;
 }
 
-/** The content of the event `ready`: all later events are new. `cursor` is also the id of this event. */
+/**
+ * The content of the event `ready`: all later events are about changes after `cursor`, which is also the id of
+ * `ready`.
+ */
 export interface Ready {
   readonly cursor: number;
 }
@@ -33,7 +36,9 @@ export interface Reset {
   readonly detail: string;
 }
 
-/** The last event of a stream. `detail` explains the reason to a person. */
+/**
+ * The content of the event `end`, the last event of a stream: why the stream ends. `detail` explains it to a person.
+ */
 export interface End {
   readonly code: EndCode;
   readonly detail: string;

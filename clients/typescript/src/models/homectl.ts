@@ -72,7 +72,8 @@ export interface Plants {
 }
 
 /**
- * A plant in the short list (Spec 2.3), with ids in this family's spelling. Existing applications need `country`.
+ * A plant in the short list (Spec 2.3), with ids in this family's spelling. `country` is added, because an existing
+ * application fails without it. It is empty if the country is not known.
  */
 export interface PlantSummary {
   readonly id: string;

@@ -30,7 +30,10 @@ export interface DriverConnection {
   readonly hasPassword: boolean;
 }
 
-/** All values of the connection. If the password is left out, the stored password is deleted. */
+/**
+ * The new connection of the driver. It replaces the whole stored connection: if `username` or `password` is left out,
+ * its stored value is deleted.
+ */
 export interface ConnectionSetting {
   readonly url: string;
   readonly username?: string | null;

@@ -111,5 +111,9 @@ export interface ReplayRequest {
   readonly ids?: readonly string[] | null;
 }
 
-/** The faults that can be injected. A fault whose value is a number usually causes an answer with this status. */
+/**
+ * The faults that can be injected. A fault whose value is a number causes an answer with this status. An operation
+ * that does not declare 408 or 500 answers with another error status; one that does not declare 469 or 470 ignores the
+ * fault.
+ */
 export type InjectedFault = "408" | "469" | "470" | "500" | "battery" | "failure" | "offline" | "refusing" | "slow";

@@ -96,7 +96,7 @@ class Bridge:
 
     @property
     def user_id(self) -> Id | None:
-        """The user whose rights count, or None if this user has no rights now."""
+        """The user whose rights the bridge has, or None if this user has no rights now."""
         return None if self._shown is None else self._shown.principal.user_id
 
     # what changed

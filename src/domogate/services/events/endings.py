@@ -40,7 +40,7 @@ MEANING_OF = {
 
 
 class End(msgspec.Struct, frozen=True):
-    """The last event of a stream. `detail` explains the reason to a person."""
+    """The content of the event `end`, the last event of a stream: why the stream ends. `detail` explains it to a person."""
 
     code: EndCode
     detail: str

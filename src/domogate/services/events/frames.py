@@ -26,7 +26,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """The content of the event `ready`: all later events are new. `cursor` is also the id of this event."""
+    """The content of the event `ready`: all later events are about changes after `cursor`, which is also the id of `ready`."""
 
     cursor: int
 

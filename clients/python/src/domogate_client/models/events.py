@@ -56,7 +56,8 @@ class PlantData(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Ready(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The content of the event `ready`: all later events are new. `cursor` is also the id of this event."""
+    """The content of the event `ready`: all later events are about changes after `cursor`, which is also the id of
+    `ready`."""
 
     cursor: int
 
@@ -69,7 +70,8 @@ class Reset(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class End(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The last event of a stream. `detail` explains the reason to a person."""
+    """The content of the event `end`, the last event of a stream: why the stream ends. `detail` explains it to a
+    person."""
 
     code: EndCode
     detail: str

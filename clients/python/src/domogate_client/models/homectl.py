@@ -100,7 +100,8 @@ class Plants(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlantSummary(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A plant in the short list (Spec 2.3), with ids in this family's spelling. Existing applications need `country`."""
+    """A plant in the short list (Spec 2.3), with ids in this family's spelling. `country` is added, because an
+    existing application fails without it. It is empty if the country is not known."""
 
     id: str
     name: str

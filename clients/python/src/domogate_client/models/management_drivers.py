@@ -38,7 +38,8 @@ class DriverConnection(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ConnectionSetting(Struct, frozen=True, kw_only=True, rename="camel"):
-    """All values of the connection. If the password is left out, the stored password is deleted."""
+    """The new connection of the driver. It replaces the whole stored connection: if `username` or `password` is left
+    out, its stored value is deleted."""
 
     url: str
     username: str | UnsetType | None = UNSET
