@@ -42,7 +42,6 @@ class Distributor:
         self._distributing = False
         self._steps = 0
         """The number of steps since other tasks last had a chance to run."""
-        self._loop = asyncio.get_running_loop()
         self._wakeup = asyncio.Event()
 
     def __len__(self) -> int:
@@ -116,7 +115,7 @@ class Distributor:
                     if waiting == 1:
                         self._unwritten.append(stream)
                     elif waiting == MOST_TOGETHER:
-                        stream.write_waiting(context.clock.now(), self._loop.time())
+                        stream.write_waiting(context.clock.now(), asyncio.get_running_loop().time())
                 elif may_get is None and plant_id in rights.plants:
                     stream.end(PLANT_LOST)
             self._steps += 1
@@ -125,7 +124,7 @@ class Distributor:
 
     async def _write(self) -> None:
         """Write the events of some streams. Then let other tasks run."""
-        now, moment = self._context.clock.now(), self._loop.time()
+        now, moment = self._context.clock.now(), asyncio.get_running_loop().time()
         for _ in range(min(AT_ONCE, len(self._unwritten))):
             stream = self._unwritten.popleft()
             try:
