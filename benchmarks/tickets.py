@@ -50,7 +50,7 @@ async def tickets() -> AsyncIterator[Row]:
             await _redeem(gateway, _WARM)
             for _ in range(_ROUNDS):
                 redeemed.append(await _redeem(gateway, _REDEMPTIONS))
-                # Eight clients can share each of the three commits of a redemption.
+                # Eight clients can share a commit. A redemption has two commits; the bound still has three (Decision 0141).
                 commit = cpu_of_commit(_CLIENTS, _BOUND_TIMES) / _CLIENTS
                 possible.append(1 / (cpu_of_verification(_BOUND_TIMES) + 3 * commit))
             yield await _flood(gateway)

@@ -188,7 +188,8 @@ async def restore_backup(settings: Settings, backup: Path) -> None:
 def _open_clock(settings: Settings) -> tuple[Clock, Callable[[], Awaitable[None]]]:
     """Return the clock of the gateways on this store (Decision 0096), and a function that sets this clock.
 
-    The gateways of a PostgreSQL database use the clock of the database. Other gateways use the clock of their machine.
+    Every gateway on PostgreSQL is a member of a cluster (`check_cluster`), so it uses the clock of the database. A gateway on
+    SQLite uses the clock of its machine.
     """
     if not _is_on_server(settings):
         return SystemClock(), _do_nothing

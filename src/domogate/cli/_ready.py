@@ -46,7 +46,7 @@ class Ready(msgspec.Struct, frozen=True):
     users: tuple[ReadyUser, ...] = ()
     clients: tuple[ReadyClient, ...] = ()
     management_token: str | msgspec.UnsetType = msgspec.UNSET
-    """A token for the test API. Only the ready file of `demo --testing` has it."""
+    """An operator's access token for the management API and the test API. Only the ready file of `demo --testing` has it."""
 
 
 def write_ready(path: Path, ready: Ready) -> None:

@@ -23,7 +23,8 @@ async def move(
     """Copy all data of a stopped gateway from SQLite to an empty PostgreSQL database, and compare both databases.
 
     People, keys, grants, signing keys, history and the audit log are copied, so tokens and refresh tokens stay valid. The
-    SQLite file is not changed. If the copy fails, the PostgreSQL database stays empty.
+    SQLite file keeps its data. If an older version wrote it, its tables are migrated first. If the copy fails, the tables in
+    PostgreSQL stay without rows, and you can run the command again.
     """
     from domogate.app.moving import GatewayRuns, MoveProgress, MoveRefused, move_store
 

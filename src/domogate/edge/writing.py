@@ -16,7 +16,8 @@ class PartWriter(DirectConnection):
     def write_now(self, data: bytes) -> bool:
         """Write a part of the body as a chunk, as uvicorn does it.
 
-        Return False, and write nothing, if the client has not read enough of the earlier parts, or if no answer is running.
+        Return False, and write nothing, if no answer is running, or if the buffer of the connection is full because the client
+        reads the earlier parts too slowly.
         """
         cycle = self.cycle
         is_open = cycle.chunked_encoding and not cycle.response_complete and not cycle.disconnected

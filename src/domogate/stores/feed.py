@@ -25,6 +25,7 @@ class FeedPage(NamedTuple):
     foreign: Sequence[Change]
     """The changes that other processes committed."""
     more: bool = False
+    """Whether the page is full, so that there may be further changes: the caller polls again at once."""
 
 
 class Feed:

@@ -14,7 +14,8 @@ from domogate.stores.tables import modules, orders, parked, plants, states, webh
 _LONGEST_ORDER = 600.0
 """In seconds. To count the orders that ended in a period, only orders queued at most this time before the period are read.
 
-Otherwise the query would read all stored orders. Orders that take longer than this time are very rare; they may be missed.
+Otherwise the query would read all stored orders. An order that was queued earlier and ended in the period is not counted. Such
+orders are very rare.
 """
 
 _REMOVED = select(plants.c.id).where(plants.c.status == PlantStatus.REMOVED.value)

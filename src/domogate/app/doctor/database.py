@@ -26,8 +26,8 @@ SECONDS = 10.0
 SLOW = 0.02
 """In seconds. A database with longer answers is slow. The limit is low, because a command waits for several answers."""
 CLOCK_APART = 2.0
-"""In seconds. If the clock of the database and the clock of this machine differ by more, there is a warning: gateways use the
-clock of the database, but logs and certificates use the clock of the machine.
+"""In seconds. If the clock of a PostgreSQL server and the clock of this machine differ by more, there is a warning: gateways on
+PostgreSQL use the clock of the server, but logs and certificates use the clock of the machine.
 """
 
 SECRETS_READABLE = "the secrets in the database can be decrypted."

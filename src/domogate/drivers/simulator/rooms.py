@@ -36,7 +36,7 @@ class Regulator(Protocol):
 
 
 class RoomDevice(Protocol):
-    """A device in the room that is not a thermostat."""
+    """A device whose option `room` names the room: it may warm the room or be a shutter. It may also be a thermostat."""
 
     @property
     def warmth(self) -> float:

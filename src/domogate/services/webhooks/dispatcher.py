@@ -66,8 +66,9 @@ class Dispatcher:
     ) -> None:
         """`given_up`: at this age, an undelivered event becomes a dead letter. `dead_kept`: how long dead letters are kept.
 
-        `check_every`: the time between two checks whether the clock was set. All times are in seconds. `holdings`: the plants
-        of this gateway in a cluster, None for all plants. `is_current`: whether this gateway knows the latest rights.
+        `check_every`: the time between two checks whether the clock was set. Times are in seconds. `may_prune`: whether the
+        clock may be trusted, so that old dead letters may be removed. `holdings`: the plants of this gateway in a cluster, None
+        for all plants. `is_current`: whether this gateway knows the latest rights.
         """
         self._store = store
         self._read_model = read_model
@@ -198,10 +199,7 @@ class Dispatcher:
         self._begin(self._repeat(lambda: self._load(shards)), "read webhooks of shards")
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Stop delivering the webhooks of these shards.
-
-        Posts that take too long are cancelled; another gateway repeats them.
-        """
+        """Stop delivering the webhooks of these shards. Posts that are too slow are cancelled; another gateway repeats them."""
         leaving = self._list_workers(shards)
         for worker in leaving:
             worker.stop()
