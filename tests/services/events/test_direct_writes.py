@@ -87,6 +87,20 @@ async def test_many_events_at_once_do_not_end_the_stream_of_a_client_that_reads(
         assert listener.ids == sorted(listener.ids)
 
 
+async def test_a_stream_that_ends_keeps_no_events_for_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_stream_setup(queue_events=2) as setup:
+        home = await SharedHome(setup).build()
+        listener = await setup.listen(home.of_anna)
+        await setup.quiet()
+        counts = _count_events_of_writes(listener, monkeypatch)
+        listener.reading.clear()
+        await _commit_together(home, 5)
+        await until(lambda: bool(counts), "the hub to write")
+        assert listener.stream.waiting == 0
+        listener.reading.set()
+        await until(lambda: listener.ended, "the stream to end")
+
+
 async def test_a_revoked_token_gets_none_of_the_events_that_wait_for_the_hub(
     setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,7 +48,7 @@ class LiveEvents(ABC):
         """Add an event. Return the number of events for which the hub must call `write_waiting`."""
         if self._writer is not None:
             self._unwritten.append(framed)
-        elif self._end is None and not self.closed:
+        else:
             self._put(framed)
         return len(self._unwritten)
 
@@ -73,8 +73,8 @@ class LiveEvents(ABC):
             self._put(framed)
 
     def _put(self, framed: FramedNotice) -> None:
-        """Put the event into the queue. If the queue is full, end the stream."""
-        if not self._queue.add(framed):
+        """Put the event into the queue. If the queue is full, end the stream. A stream that ends gets no more events."""
+        if self._end is None and not self.closed and not self._queue.add(framed):
             self.end(SLOW)
 
     def _drop_waiting(self) -> None:
