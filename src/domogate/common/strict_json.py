@@ -8,7 +8,6 @@ could read the same text differently.
 import json
 import math
 import re
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 MAX_DEPTH = 100
@@ -76,13 +75,11 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant)
-_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once  # type: ignore[attr-defined]  # not in the type stubs
 
 
 def _decode(text: str) -> Any:
-    """Do the same as `JSONDecoder.decode`. A text without space around the value, which is usual, takes half the time."""
-    try:
-        value, end = _scan(text, 0)
-    except StopIteration:
-        end = -1
+    """Do the same as `JSONDecoder.decode`. A text without space around the value, which is usual, takes less time."""
+    if not text.startswith(("{", "[")):
+        return _decoder.decode(text)
+    value, end = _decoder.raw_decode(text)
     return value if end == len(text) else _decoder.decode(text)
