@@ -33,7 +33,7 @@ ROUND_CPU = 0.5
 SETTLE = 3.0
 """Seconds. After its start, a gateway loads plants. This work is not measured."""
 _SHARING = 14
-"""The number of commands that share a commit in the measurement of SQLite alone, as they do in the gateway."""
+"""The number of commands that share a commit in the measurement of SQLite alone."""
 _LEAST_COMMANDS = 0.25
 
 

@@ -85,6 +85,7 @@ class DirectRequests:
         self.default_headers: Sequence[Header] = ()
         """The headers that uvicorn adds to every answer. uvicorn makes a new list every second, because of the header Date."""
         self.printed_default = b""
+        """The default headers as bytes."""
         self._kept: dict[bytes, DirectRequest] = {}
         self._kept_bytes = 0
         self.find_kept = self._kept.get
