@@ -92,7 +92,10 @@ class KitData:
 
     @asynccontextmanager
     async def _opened(self, data: Path) -> AsyncIterator[tuple[Tools, Hasher]]:
-        """Open the tools on a folder. The hasher is fast and weak, because the passwords of tests are no secrets."""
+        """Open the store in this folder. Yield its tools (the store and its services) and a hasher.
+
+        The hasher is fast and weak, because the passwords of tests are no secrets.
+        """
         hasher = PasswordHasher(memory_kib=8, passes=1)
         try:
             async with open_tools(msgspec.structs.replace(self._settings, data=data), temporary=True) as tools:

@@ -26,15 +26,16 @@ T = TypeVar("T")
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """The result of a comparison: the number of compared answers, and the number of entries in the audit chain."""
+    """The result of a comparison: the number of compared answers, and the number of records in the audit log."""
 
     answers: int
     audit_entries: int
 
 
 async def move_store(settings: Settings, target: str, opened: Callable[[int], "MoveProgress"]) -> tuple[Moved, Comparison]:
-    """Copy everything to the database `target`, and compare the two databases. `opened` is called with the number of rows to
-    copy.
+    """Copy everything to the database `target`, and compare the two databases.
+
+    `opened` is called with the number of rows to copy, and returns the functions that show the progress.
 
     Raises MoveRefused if the data cannot be copied or the two databases give different answers. Raises GatewayRuns if a gateway
     uses the SQLite file. Errors of the databases are raised too.
@@ -62,7 +63,7 @@ def _copy(source: str, target: str, opened: Callable[[int], MoveProgress]) -> Mo
 
 
 async def _compare(before: Settings, after: Settings) -> Comparison:
-    """Read the same sample of the data from both stores, and verify the audit chain of both stores.
+    """Read the same sample of the data from both stores, and verify the hashes of both audit logs.
 
     Raises MoveRefused if the results differ.
     """

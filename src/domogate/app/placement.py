@@ -31,7 +31,7 @@ class Placement(Protocol):
 
     @property
     def is_cut_off(self) -> bool:
-        """True if other gateways drive all plants, and this gateway cannot reach these gateways."""
+        """True if the other gateways drive all plants, because this gateway has no connection to NATS."""
         ...
 
     def read_status(self) -> ClusterStatus | None:

@@ -51,7 +51,7 @@ def _find_value(settings: Settings, declared: DeclaredSetting) -> Any:
 
 
 def _print(value: Any) -> str:
-    """Return the value as text: a table as JSON, other values as in docs/settings.md. Fields with passwords are redacted."""
+    """Return the value as text: lists and tables as JSON, other values as in docs/settings.md. Passwords are redacted."""
     if not value or isinstance(value, bool | int | float | str):
         return print_default(value)
     plain = redact_value(msgspec.to_builtins(value, enc_hook=str, str_keys=True))

@@ -1,4 +1,7 @@
-"""The command line: one file for each noun. `commands.py` has the list of all commands."""
+"""The command line: one file for each noun, for example `user` in `domogate user add`.
+
+`commands.py` has the list of all commands.
+"""
 
 import gc
 import os

@@ -107,7 +107,10 @@ class _Candidate(msgspec.Struct, frozen=True):
 
 
 def find_calls(estate: Estate) -> list[Call]:
-    """Return one call for each proposal for which the estate has a module. The owner of the plant makes the call."""
+    """Return one call for each proposal. The owner of the plant makes the call.
+
+    A proposal is left out if it needs a module that the estate does not have.
+    """
     good = {user.email for user in estate.users if user.active and user.standing is Standing.GOOD}
     plants = [one for one in estate.plants if one.plant.status is PlantStatus.ACTIVE and one.plant.owner.email in good]
     calls = []

@@ -19,7 +19,7 @@ class PlainCommand(click.Command):
 
 
 class PlainGroup(click.Group):
-    """The commands of one noun, in the order of their declaration."""
+    """The commands of one noun (`domogate user …`), in the order of their declaration."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(self.commands)

@@ -1,4 +1,4 @@
-"""Checks of the database: its file or server, its revision, the secret key, and the clocks.
+"""Checks of the database: its file or server, its revision (the version of its tables), the secret key, and the clocks.
 
 The clock of a PostgreSQL server is compared with the clock of this machine. The clock that gateways use is compared with the
 time that a gateway last stored.

@@ -83,7 +83,7 @@ class PageContext(msgspec.Struct, frozen=True):
             await self.webhooks.end(user_id, reason, address=address_of(request))
 
     def throttle_links(self, purpose: str, attempts: int) -> LoginThrottle:
-        """Return a throttle for requests of mailed links, and for new accounts by invitation links.
+        """Return a throttle for requests for mailed links, and for new accounts by invitation links.
 
         Its waits are longer than the waits of the throttle for logins. There are two reasons: a mail may go to a stranger, and
         an attempt to make an account shows whether a login name is taken.
