@@ -26,11 +26,12 @@ class Placed(msgspec.Struct, frozen=True):
 def place_modules(
     text: str, pattern: re.Pattern[str], found: Sequence[FoundModule], describe: Callable[[FoundModule, int], str]
 ) -> Placed:
-    """Add each module to the room whose name is a part of the module's name. `pattern` finds this part: its group `room`.
+    """Add each module to the room whose name is a part of the module's name. The group `room` of `pattern` is this part.
 
     The new name of the module is the rest of its name, without the name of the room.
 
-    A module that is already in the file is not added again. A bridge without a room is left out: it serves the whole plant.
+    A module that is already in the file is not added again. A module of the kind gateway (a bridge, such as Zigbee2MQTT) that
+    matches no room is left out: it serves the whole plant.
     The text must be a correct estate file. `describe` returns the lines of a module, indented by a number of spaces.
     """
     file = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -38,7 +38,10 @@ _SIMULATED = "all modules are simulated, for trying. Replace them with the modul
 
 
 class PlantFlags(FlagGroup, frozen=True):
-    """The flags that describe a new plant. The command asks for each value (except `driver` and `modules`) that has no flag."""
+    """The flags that describe a new plant.
+
+    `domogate estate new` asks for each value that no flag gives, except `driver` and `modules`.
+    """
 
     name: Annotated[str | None, option("NAME", "Name of the plant.")]
     type: Annotated[PlantType | None, option("TYPE", f"{', '.join(PlantType)}.")]

@@ -1,4 +1,4 @@
-"""Runs the small HTTP server of a tool until Ctrl-C."""
+"""Runs the small HTTP server of `domogate record` or `domogate replay` until Ctrl-C."""
 
 from contextlib import suppress
 

@@ -1,4 +1,6 @@
-"""`domogate order …`: results of commands. The commands themselves are sent through the running gateway (Decision 0042)."""
+"""`domogate order …`: lists orders and their outcomes. It cannot send a command to a device: drivers run only in the gateway
+(Decision 0042).
+"""
 
 from typing import Annotated
 

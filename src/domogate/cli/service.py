@@ -130,7 +130,10 @@ def _load(name: str) -> str:
 
 
 def describe_hidden(program: Path) -> str | None:
-    """Return why the service could not start this program, and what to do. Return None if systemd does not hide it."""
+    """Return why the service could not start this program, and what to do.
+
+    systemd hides the folders in `_HIDDEN` from the service. Return None if the program is not in one of them.
+    """
     if not any(program.is_relative_to(folder) for folder in _HIDDEN):
         return None
     return (
@@ -145,7 +148,7 @@ def describe_hidden(program: Path) -> str | None:
 def describe_hidden_python(program: Path) -> str | None:
     """Return why the service could not start the Python of this program, and what to do.
 
-    Return None if systemd does not hide this Python.
+    systemd hides the folders in `_HIDDEN` from the service. Return None if this Python is not in one of them.
     """
     python = program.with_name("python3").resolve()
     if not any(python.is_relative_to(folder) for folder in _HIDDEN):

@@ -16,9 +16,8 @@ late.
 def finish_start_up() -> None:
     """Switch the garbage collector on, and return free memory to the system.
 
-    There is no collection at the end of the start: it would take a tenth of the start, and a gateway that is ready has the
-    same size with and without it. Only glibc has the function that returns memory. On systems without glibc, no memory is
-    returned.
+    No garbage is collected here: this would take a tenth of the start time, and the process would not get smaller. Only glibc
+    has the function that returns memory. On systems without glibc, no memory is returned.
     """
     enable_collector()
     with suppress(AttributeError, OSError, TypeError):

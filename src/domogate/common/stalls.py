@@ -27,8 +27,9 @@ class StallMeter:
             self._timer.cancel()
 
     def seconds(self) -> float:
-        """Return the longest time in seconds that a message which is handled now may have waited because this process did not
-        run.
+        """Return the longest time in seconds that a message could have waited because this process did not run.
+
+        The message is handled now, so only a stall that has just ended counts.
         """
         now = time.monotonic()
         running = max(0.0, now - self._expected)

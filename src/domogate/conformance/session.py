@@ -255,7 +255,7 @@ class Session:
             self.check(IS_JSON, operation, exchange, False, "the body is nested too deeply")
 
     def _judge_length(self, operation: Operation, exchange: Exchange) -> None:
-        """Check that the answer has no empty list. For an empty list, the contract has the status 204 or, for E16, 404."""
+        """Check that the answer has no empty list. If a list would be empty, the contract wants the status 204 (E16: 404)."""
         if operation.name in LISTS:
             field, body = LISTS[operation.name], self.read(exchange)
             items = body.get(field) if field and isinstance(body, dict) else body
