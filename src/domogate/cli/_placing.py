@@ -108,7 +108,7 @@ def _is_in_braces(room: yaml.MappingNode) -> bool:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """Return the number of the last line with content.
+    """Return the number of the last line of the node, without empty lines after it.
 
     The end that the YAML parser reports is not used: it is the beginning of the next block.
     """

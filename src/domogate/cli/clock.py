@@ -1,4 +1,4 @@
-"""`domogate clock …`: compares the clock of this machine with the last time that a gateway stored.
+"""`domogate clock …`: compares the clock of this machine with the clock time that a gateway stored last.
 
 While the two times are far apart, no old data is pruned.
 """

@@ -51,7 +51,7 @@ class RedeemedCode(msgspec.Struct, frozen=True):
 
 
 class RefreshToken(msgspec.Struct, frozen=True):
-    """A refresh token of a grant. At most one other refresh token replaces it."""
+    """A refresh token of a grant. A refresh replaces it by one new refresh token, never by two different ones."""
 
     token_hash: str
     grant_id: Id

@@ -84,7 +84,7 @@ class SceneStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Order(msgspec.Struct, frozen=True, gc=False):
-    """A command for one module. It is not executed after its deadline. Two orders with the same id are executed once."""
+    """A command for one module. It is not executed after its deadline. Of two orders with the same id, only one is executed."""
 
     id: str
     plant_id: Id
