@@ -45,7 +45,7 @@ def is_name(text: str) -> bool:
 def is_redirect_uri(uri: str) -> bool:
     """Whether the URI is absolute, has no fragment (RFC 6749 §3.1.2), and leads back to an application.
 
-    A URI with a scheme such as `javascript` or `data` does not: the browser itself runs or shows its content.
+    A URI with a scheme such as `javascript` or `data` does not lead back: the browser itself runs or shows its content.
     """
     if len(uri) > _URI_LENGTH or "#" in uri or not _URI(uri):
         return False

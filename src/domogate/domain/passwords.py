@@ -47,8 +47,8 @@ def is_weak_secret(secret: str) -> bool:
 def is_common(folded: str, *, filler: int = 8) -> bool:
     """Whether the password, in lower case, is easy to guess.
 
-    This is a common word, perhaps repeated or with up to `filler` digits and other signs, a row such as `12345` or `qwert`, or
-    a text of at most two different characters.
+    Easy to guess are: a common word, also if it is repeated or has up to `filler` digits and other signs; a row such as `12345`
+    or `qwert`; and a text of at most two different characters.
     """
     stem = "".join(character for character in folded if character.isalpha())
     part = _repeated_part(folded)

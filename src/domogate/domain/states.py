@@ -29,7 +29,7 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
     """A summary of the readings in one interval. `at` is the time at which the interval starts.
 
-    `last` is the last reading of the interval. For a counter such as energy use `last`: the mean of a counter says nothing.
+    `last` is the last reading of the interval. For a counter such as `energy`, read `last`: the mean of a counter says nothing.
     """
 
     measure: str

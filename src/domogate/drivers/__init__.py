@@ -62,7 +62,7 @@ def separate_settings(settings: Mapping[str, DriverSettings]) -> dict[str, Drive
 def make_settings(values: Mapping[str, Any]) -> dict[str, DriverSettings]:
     """Return the settings of each driver.
 
-    The keys of `values` are full names of settings. A missing setting gets its default value.
+    The keys of `values` are full names of settings, such as `simulator_seed`. A missing setting gets its default value.
     """
     return {
         name: driver.settings(**{one.field: values[one.name] for one in driver.list_settings() if one.name in values})

@@ -72,7 +72,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class DeclaredSetting(NamedTuple):
-    """A declared setting with its full name."""
+    """A declared setting with its full name, such as `simulator_seed`."""
 
     name: str
     field: str
@@ -149,7 +149,10 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
         return check
 
     def options_schema(self, kind: DeviceKind, settings: S) -> OptionSchema | None:
-        """Return the JSON Schema of the options. It lists the names of the brokers or OpenWebNet gateways in the settings."""
+        """Return the JSON Schema of the options. It lists the names of the brokers or OpenWebNet gateways in the settings.
+
+        Return None if the driver does not drive modules of this kind.
+        """
         schema = self.describe_options(kind)
         if schema is not None and self.connections is not None and (names := self.connections.names(settings)):
             for part in (schema, *schema.get("$defs", {}).values(), *schema.get("anyOf", ())):
@@ -166,7 +169,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     def settings_in(self, every: Mapping[str, DriverSettings]) -> S:
         """Return the settings of this driver. `every` has the settings of all drivers.
 
-        If it has none for this driver, return the defaults.
+        If `every` has none for this driver, return the defaults.
         """
         mine = every.get(self.name, self.settings())
         assert isinstance(mine, self.settings)

@@ -55,8 +55,8 @@ def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
 async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: float, base: str | None) -> Discovery:
     """Listen for `seconds` seconds, and return the devices that are announced at the broker `name`.
 
-    If `name` is None, there must be only one broker. `base` is as in `collect_announcements`. Raises DiscoveryFailed if the
-    settings have no such broker, or if the broker cannot be used.
+    If `name` is None, there must be only one broker. `base` is a base topic of Zigbee2MQTT with a slash; base topics without a
+    slash are always found. Raises DiscoveryFailed if the settings have no such broker, or if the broker cannot be used.
     """
     if not brokers:
         raise DiscoveryFailed(_NO_BROKER)
@@ -77,8 +77,8 @@ async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: flo
 async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
     """Collect announcements for `seconds` seconds: retained messages, and messages that arrive in this time.
 
-    Return the payloads by topic. `base` is one more base topic of Zigbee2MQTT, for a base topic that contains a slash. Raises
-    the same errors as `open_connection`.
+    Return the payloads by topic. Base topics of Zigbee2MQTT without a slash are always found; `base` is a base topic with
+    a slash. Raises the same errors as `open_connection`.
     """
     received: dict[str, bytes] = {}
     size = 0

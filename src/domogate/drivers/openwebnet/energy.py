@@ -55,7 +55,7 @@ class Meter:
 
 
 class EnergyMeter(Device):
-    """An energy meter: F520, F521, F522, F523, 3522."""
+    """An energy meter: the products F520, F521, F522, F523, 3522."""
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self._meter = Meter(str(options["where"]))

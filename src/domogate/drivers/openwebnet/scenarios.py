@@ -14,7 +14,10 @@ SCENARIOS = range(1, 21)
 
 
 class Scenario(Device):
-    """One scenario of a scenario module (F420: 1 to 16, 3456: 1 to 20). Only other devices show its effect."""
+    """One scenario of a scenario module: 1 to 16 of the product F420, 1 to 20 of the product 3456.
+
+    Only other devices show the effect of a scenario.
+    """
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self.where_text = str(options["where"])

@@ -36,7 +36,7 @@ class DaySample(msgspec.Struct, frozen=True):
 def simulate_day_of(
     plant_id: Id, modules: Sequence[AttachedModule], thermostat_id: Id, *, seed: int, midnight: float
 ) -> list[DaySample]:
-    """Return the samples of one day of a thermostat. `midnight` is the time 00:00 UTC of this date.
+    """Return the samples of one day of a thermostat. `midnight` is 00:00 UTC of the date of this day.
 
     The day begins at 00:00 of the thermostat's local time.
 

@@ -175,5 +175,5 @@ def _as_name(value: object) -> str:
 
 
 def _as_list(value: object) -> list[Any]:
-    """Return the first items of a list. A single value becomes a list with one item."""
+    """Return the list, cut after `_MOST_LISTED` items. A single value becomes a list with one item."""
     return value[:_MOST_LISTED] if isinstance(value, list) else [] if value is None else [value]
