@@ -28,7 +28,7 @@ class AbsenceReason(StrEnum):
 
 
 class Evidence(StrEnum):
-    """The sentences of evidence. A name in braces stands for a value.
+    """The sentences that can be the evidence for an absence. A name in braces stands for a value.
 
     The management API uses the name of the constant, in lower case, as the code of the sentence: for example `no_broker`.
     """

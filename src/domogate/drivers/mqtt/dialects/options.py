@@ -44,7 +44,7 @@ class DialectOptions(
 
 
 def find_problem_of_topic(topic: str) -> str | None:
-    """Return the reason why the text is not a single topic, or None if it is a single topic."""
+    """Return the reason why the text is not a single topic (without wildcards), or None if it is a single topic."""
     if not topic:
         return "a topic is expected"
     if any(sign in topic for sign in "+#\0"):
