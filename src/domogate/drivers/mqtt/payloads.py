@@ -51,7 +51,7 @@ def as_number(value: object) -> float | None:
 
 
 def as_text(value: object) -> str:
-    """Return a value as text, as payloads and the keys of the option `map` have it: for example `true`, `21.5` or `open`."""
+    """Return the text of a value, as in payloads and in the keys of the option `map`: for example `true`, `21.5` or `open`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:

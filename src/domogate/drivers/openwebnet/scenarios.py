@@ -14,7 +14,7 @@ SCENARIOS = range(1, 21)
 
 
 class Scenario(Device):
-    """One scenario of a scenario module: 1 to 16 of the product F420, 1 to 20 of the product 3456.
+    """One scenario of a scenario module. The product F420 has the scenarios 1 to 16, the product 3456 has 1 to 20.
 
     Only other devices show the effect of a scenario.
     """

@@ -199,7 +199,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
 
     @property
     def _reported(self) -> frozenset[str]:
-        """The names of the properties in the table `state`. A new state can confirm only commands that set these.
+        """The names of the properties in the table `state`. A new state confirms only commands for these properties.
 
         If they include `hue` and `saturation`, `color` is added. If they include `mode` and `function`, `operation` is added.
         """
