@@ -1,6 +1,7 @@
 """Accepts connections and counts each of them before TLS and HTTP begin.
 
-The server of the event loop would accept any number of connections, and would count a connection only after its TLS handshake.
+The server of asyncio, which uvicorn uses, would accept any number of connections. It would count a connection only after the
+TLS handshake of the connection.
 """
 
 import asyncio

@@ -37,7 +37,10 @@ class AnswerAfterWrite:
 
 
 def answer_after_write(handler: Handler, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> Handler:
-    """Do the same as `AnswerAfterWrite` for a handler of direct requests that change data."""
+    """Return a handler that calls `handler` and delays the answer as `AnswerAfterWrite` does.
+
+    It is for direct requests that change data; `AnswerAfterWrite` is for requests through ASGI.
+    """
 
     async def answer(request: Request) -> Answer:
         before = newest()

@@ -23,7 +23,7 @@ _log = get_logger("domogate.edge")
 
 
 class Place:
-    """One open connection, within the limits or in the reserve."""
+    """One open connection, within the limits or in the reserve (connections on which only health checks are answered)."""
 
     __slots__ = ("_connections", "connection", "limit", "network")
 
@@ -78,7 +78,7 @@ class Connections:
     def add(self, connection: socket.socket, address: str) -> Place:
         """Count a new connection. If a limit is reached, the connection belongs to the reserve.
 
-        If the reserve is full, its oldest connection is closed.
+        Only health checks are answered on connections of the reserve. If the reserve is full, its oldest connection is closed.
         """
         network = network_of(address)
         limit = None

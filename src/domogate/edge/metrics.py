@@ -131,7 +131,10 @@ class Metrics:
         self._refused[status] = self._refused.get(status, 0) + 1
 
     def gauge(self, name: str, unit: str, text: str, value: Value, labels: tuple[str, ...] = ()) -> None:
-        """Register a gauge. `value` is called at each scrape; with `labels` it returns a mapping."""
+        """Register a gauge. `value` is called at each scrape, and returns the number that the gauge shows.
+
+        With `labels`, it returns a mapping: from the values of the labels to the number.
+        """
         self._metrics.append(_Metric(False, name, unit, text, value, labels))
 
     def counter(self, name: str, unit: str, text: str, value: Value, labels: tuple[str, ...] = ()) -> None:

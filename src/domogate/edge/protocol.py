@@ -266,7 +266,10 @@ class GuardedProtocol(PartWriter):
         cycle.keep_alive = cycle.keep_alive and cycle.response_started and not is_stream
 
     def close_if_quiet(self) -> None:
-        """In a drain, close the connection if no request is running or arriving, and the connection is not new (`_QUIET`)."""
+        """In a drain, close the connection if no request is running or arriving.
+
+        A connection that was opened less than `_QUIET` seconds ago stays open.
+        """
         is_busy = self._is_answering() or self.phase or self.seen or self._ahead or self._closing
         is_new = self.loop.time() < self._opened_at + _QUIET
         if not is_busy and not is_new and not self._place.has_unread_bytes():

@@ -210,8 +210,8 @@ class RequestReader(HttpToolsProtocol):
     def _has_usual_form(self) -> bool:
         """Whether this request may be a direct request, as far as its method and body are concerned.
 
-        These are GET requests without a body, and POST requests whose body, if they have one, has a declared length. A POST
-        request with the header `Expect: 100-continue` is not among them.
+        True for a GET request without a body, and for a POST request that has no body or declares the length of its body.
+        But a POST request with the header `Expect: 100-continue` is never direct.
         """
         method = self.parser.get_method()
         return (method == b"GET" and not self._has_body) or (

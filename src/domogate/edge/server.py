@@ -1,4 +1,4 @@
-"""Runs uvicorn inside the caller's event loop: binds ports, calls back when ready, drains, and aborts after a timeout."""
+"""Runs uvicorn inside the caller's event loop: serves requests, calls back when ready, drains, and aborts after a timeout."""
 
 import asyncio
 import contextlib
@@ -121,7 +121,10 @@ async def run(
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn's server with a sweep of its connections and a limited drain. It does not handle signals."""
+    """uvicorn's server, with a regular check of the deadlines of its connections (the sweep) and a drain of limited time.
+
+    It does not handle signals.
+    """
 
     def __init__(
         self,

@@ -121,7 +121,7 @@ class EstateBuilder:
 
 
 class _Prototype(NamedTuple):
-    """The part of a module that repeated records share: everything after the name (`repeated.py`)."""
+    """The part of a module that is the same for all records that differ only in their ids and names (`repeated.py`)."""
 
     fields: tuple[Any, ...]
     """The fields of the module after its name."""

@@ -18,7 +18,10 @@ _MOST_LINES = 8
 
 
 class RepeatedRecord(dict[str, Any]):
-    """A record whose first keys are HEAD. `rest` is the text of its other lines; equal texts mean equal other entries."""
+    """A record that begins with the keys of HEAD: its ids and its name. `rest` is the text of its other lines.
+
+    Two records with the same `rest` differ only in their ids and names.
+    """
 
     __slots__ = ("rest",)
 
@@ -28,7 +31,7 @@ class RepeatedRecord(dict[str, Any]):
 
 
 class Repeats:
-    """Replaces the lines of repeated records by one short line each.
+    """Replaces each repeated record (see RepeatedRecord) by one short line.
 
     `plain` is the pattern of a plain value. `read` returns the mapping that some lines contain, or None.
     """

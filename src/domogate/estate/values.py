@@ -109,7 +109,7 @@ def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
 
 
 def read_plain(text: str) -> bool | int | float | str:
-    """Return a boolean or a number if the text has this form. If it does not, return the text itself."""
+    """Return a boolean or a number if the text is written as one. Otherwise return the text itself."""
     if text in _BOOLEANS:
         return _BOOLEANS[text]
     if _INTEGER(text):

@@ -86,7 +86,10 @@ def calling(callback: Callable[[], None]) -> Callable[[Msg], Awaitable[None]]:
 
 
 async def signal(connection: NatsConnection, subject: str, content: bytes = b"") -> None:
-    """Send a message. Without a connection the message is lost, and nothing is raised: other gateways find the change later."""
+    """Send a message that tells other gateways about a change.
+
+    Without a connection the message is lost, and nothing is raised: the other gateways find the change later by themselves.
+    """
     try:
         await connection.publish(subject, content)
     except ConnectionError as error:

@@ -50,7 +50,8 @@ OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 500, 502, 504})
 def status_of(kind: type[faults.Fault], listed: Set[int]) -> int:
     """Return the status for a fault of this kind, for an operation that lists these statuses.
 
-    If the list of the fault has none of these statuses, return its first status in OUTSIDE. Raises LookupError if it has none.
+    If the list of the fault has none of these statuses, return the first status of the list that is in OUTSIDE. Raises
+    LookupError if the list has no status in OUTSIDE either.
     """
     ladder = LADDER[kind]
     for status in ladder:

@@ -176,7 +176,7 @@ class Transition:
         return self._began + self._lasts
 
     def progress(self, now: float) -> float:
-        """Return the part of the change that is done, from 0 to 1."""
+        """Return which part of this slow change is done: 0 is the beginning, 1 is the end."""
         if now < self._began:  # the clock was set back
             self._began = now
         return 1.0 if self._lasts <= 0 else min((now - self._began) / self._lasts, 1.0)

@@ -91,8 +91,8 @@ class Emergency(Device[EmergencyState]):
 def own_failure(broken: FailureType) -> Failure:
     """Return a failure that the simulator makes. It has an explicit flag.
 
-    Failures in estate files rarely have a flag. So after a restart, a failure of an estate file is rarely mistaken for a
-    failure that the simulator made.
+    After a restart, the simulator knows its own failures by this flag, and repairs them. Failures in estate files rarely
+    have a flag, so the simulator rarely takes one of them for its own.
     """
     return Failure(broken, FLAGS[broken])
 

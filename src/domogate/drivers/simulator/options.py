@@ -12,7 +12,10 @@ from domogate.drivers.simulator.power import LOADS
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One option: the JSON Schema of its value, the schema in words, and the kinds of modules that have it (empty: all)."""
+    """One option: the JSON Schema of its value, the schema in words, and the kinds of modules that have this option.
+
+    If `kinds` is empty, all kinds have it.
+    """
 
     wanted: str
     schema: OptionSchema

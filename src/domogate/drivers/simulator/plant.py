@@ -50,7 +50,10 @@ class SimulatedModule:
         self.absence: Absence | None = None
 
     def matches(self, module: Module) -> bool:
-        """Whether the module has the same kind and, except `simulate`, the same options as before: then its device is kept."""
+        """Whether the kind and the options of the module are the same as before. If so, its device is kept.
+
+        The option `simulate` is not compared.
+        """
         return self._kind is module.kind and self._options == _permanent(module.options)
 
     def apply_options(self, module: Module, now: float) -> None:
@@ -319,9 +322,9 @@ class SimulatedPlant:
 
 
 def _without_bad_options(module: Module) -> Module:
-    """Return a copy of the module without its wrong options.
+    """Return the module without its wrong options, so that a device can be made for it.
 
-    The simulator reports a module with wrong options as absent.
+    The simulator still reports a module with wrong options as absent (`apply_options`).
     """
     bad = {path[0] for path, _ in find_option_problems(module.kind, module.options)}
     if not bad:

@@ -105,9 +105,9 @@ class ResidentActivity:
         self._paused_until = now + self.PAUSE
 
     def next_visit(self, now: float) -> int | None:
-        """Return the present slot if a resident uses this module in this slot, but only once for each slot.
+        """Return the number of the present time slot if a resident uses this module in this slot. Otherwise return None.
 
-        In all other cases return None.
+        Later calls in the same slot return None.
         """
         slot = self._slots.at(now)
         if slot == self._slot:

@@ -108,7 +108,7 @@ class Thermostat(Device[ThermostatState]):
 
     @property
     def _ends(self) -> float | None:
-        """The simulated time when the mode ends, or None if it has no end."""
+        """The simulated time at which the present mode ends, or None if it has no end."""
         ends = self.state.activation_time
         return None if ends is None else self.time_scale.simulated(ends)
 
