@@ -94,10 +94,10 @@ class SimulatedModule:
         return bool(self.device.pending) or not self.reachable or (state is not self.reported and state != self.reported)
 
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
-        """Return the state and the readings since the last report.
+        """Return a report with the state if it has changed, and with all readings since the last report.
 
         With `whole`, the report has the state even if the state did not change. The report of an absent module has its last
-        state only if this state was never reported.
+        state only if no state of the module was ever reported.
         """
         device = self.device
         if self.absence is not None:

@@ -93,7 +93,7 @@ _SOCKETS = 4
 
 
 class EnergyCounter:
-    """The watt-hours that a device shows. They continue from its last known value."""
+    """Counts the watt-hours that a device shows. It starts with the last known value of the device."""
 
     __slots__ = ("_end", "_from", "_watt_hours")
 

@@ -111,7 +111,7 @@ class Simulator:
             await self._send(plant.take_changes(self._clock.now()))
 
     async def step_in_motion(self) -> None:
-        """Do the same as `step`, but only for moving devices."""
+        """Move the simulated time of moving devices forward to now, and report their changes."""
         for plant in [plant for plant in self._plants.values() if plant.in_motion]:
             try:
                 await self._send(plant.evolve_moving(self._clock.now()))
