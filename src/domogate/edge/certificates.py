@@ -62,7 +62,8 @@ class Tls:
     def refresh(self) -> None:
         """Use the certificate in the files if they have changed. If it cannot be used, keep the old one.
 
-        The two files are not written at the same moment. So a failure is logged only if the next call finds the same files.
+        The two files are not written at the same moment, so for a short time they may not belong together. So a failure is
+        logged only if the next call finds the same files.
         """
         signature = self._sign()
         if signature in (self._seen, self._told):
