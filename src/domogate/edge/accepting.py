@@ -1,7 +1,7 @@
 """Accepts connections and counts each of them before TLS and HTTP begin.
 
-The server of asyncio, which uvicorn uses, would accept any number of connections. It would count a connection only after the
-TLS handshake of the connection.
+The server of the event loop (`loop.create_server`, which uvicorn uses) would accept any number of connections. With that
+server, a connection could be counted only after its TLS handshake.
 """
 
 import asyncio
