@@ -34,7 +34,7 @@ class BackupFolder(Protocol):
     async def remove_old(self, keep: int) -> Sequence[str]:
         """Remove all backups except the newest `keep`.
 
-        An older backup is also kept if it has more content than the newest backup. Return a reason for each backup that is kept
-        in this way. Raises OSError if a backup cannot be read or removed.
+        An older backup is also kept if it has more content than the newest backup: data may have been lost in between. Return
+        a reason for each backup that is kept in this way. Raises OSError if a backup cannot be read or removed.
         """
         ...

@@ -81,7 +81,8 @@ class OrderStore(Protocol):
     async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:
         """Change QUEUED to SENT.
 
-        Return True to exactly one caller, which sends the order. Return False if the deadline has passed.
+        Exactly one caller gets True, and sends the order. All other callers get False. If the deadline has passed, every caller
+        gets False.
         """
         ...
 

@@ -53,8 +53,9 @@ class ImportRecord(msgspec.Struct, frozen=True):
 
 
 class UnnamedDrivers(msgspec.Struct, frozen=True):
-    """The number of modules that use the simulator although no estate file names a driver for them, and one of these modules as
-    an example.
+    """The number of modules that use the simulator only because no estate file names a driver for them.
+
+    The other fields describe one of these modules as an example.
     """
 
     count: int
@@ -67,10 +68,9 @@ class EstateStore(Protocol):
     """Imports, exports and backs up the whole content of the store."""
 
     async def find_unnamed_drivers(self) -> UnnamedDrivers | None:
-        """Return how many modules of active plants use the simulator although no estate file names a driver for them, and one
-        of these modules.
+        """Return how many modules of active plants use the simulator only because no estate file names a driver for them.
 
-        Return None if there are no such modules.
+        The result also describes one of these modules. Return None if there are no such modules.
         """
         ...
 
@@ -81,9 +81,9 @@ class EstateStore(Protocol):
     ) -> ImportSummary:
         """Import `people`, which is an estate without plants, and then the plants, in many transactions.
 
-        With `prune`, remove all other records last. If the import is interrupted, the parts that are already imported stay. To
-        import the rest, import the whole estate again. `progress` is called after each part, with the number of
-        modules in this part.
+        With `prune`, remove the records that are not in the estate; this is the last step. If the import is interrupted, the
+        parts that are already imported stay. To import the rest, import the whole estate again. `progress` is called after each
+        part, with the number of modules in this part.
         """
         ...
 

@@ -86,7 +86,7 @@ class ClusterView(msgspec.Struct, frozen=True):
 class ShardMap(msgspec.Struct, frozen=True):
     """All members whose leases have not ended, and the holder of each shard.
 
-    A holder whose lease has ended has lost the shard.
+    `holders` may still name a member whose lease has ended: this member has lost the shard.
     """
 
     members: tuple[LiveMember, ...]

@@ -114,7 +114,7 @@ class MemberStore(Protocol):
         ...
 
     async def invite(self, plant_id: Id, email: str, limits: Limits | None = None) -> bool:
-        """Invite the e-mail address. An active user becomes a member at once.
+        """Invite the e-mail address. If it belongs to an active user, this user becomes a member at once.
 
         Return False if the address is invited already or belongs to a member.
         """

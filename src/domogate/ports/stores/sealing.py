@@ -18,5 +18,8 @@ class SecretKeyStore(Protocol):
 
     async def find_secret_key_id(self) -> str | None: ...
     async def rotate_secret_key(self) -> SecretKeyRotation:
-        """Encrypt all secrets again, under the next key. Raise SecretKeyMissing if there is no next key."""
+        """Encrypt all secrets again, under the key that `Sealer.choose_next_key` returns.
+
+        Raise SecretKeyMissing if there is no such key.
+        """
         ...

@@ -66,8 +66,8 @@ class WebhookStore(Protocol):
     async def hold_webhook(self, webhook: Webhook, at: float | None, next_at: float, problem: str) -> bool:
         """Record that the receiver has been unreachable since `at`. The next attempt is at `next_at`.
 
-        If `at` is None, the receiver has not failed: the delivery waits until the user of the webhook has
-        done what `problem` says.
+        If `at` is None, the receiver has not failed: the delivery waits until the user of the webhook has done what
+        `problem` says, for example renewed the password.
 
         Return False if the webhook has ended or was deleted.
         """

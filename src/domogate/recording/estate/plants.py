@@ -157,7 +157,7 @@ def _module_record(identity: str, kind: str, module: answers.Module) -> Record:
 
 
 def _merge(known: list[str], listed: Sequence[str]) -> None:
-    """Add the new ids of a list to the known ids. Each new id is put directly after the id that is before it in the list."""
+    """Add the new ids of `listed` to `known`, each directly after the id that is before it in `listed`."""
     position = 0
     places = set(known)
     for identity in listed:

@@ -1,10 +1,10 @@
 """Counts repeated refusals, so that they cannot fill the audit log.
 
-Anybody can cause refusals without cost. So only the first refusal of each kind immediately gets its own entry. Refusals of one
-kind differ only in their time and, within one network, in their IP address. Repetitions within the same minute get one common
-entry, which has the number of repetitions. In one minute and for one action, at most `KINDS_NOTED` kinds of refusals of an
-actor get their own entries. All other refusals of this actor share one entry. All callers who did not authenticate count as
-one actor, from all IP addresses together.
+Anybody can cause refusals without cost. Two refusals are of the same kind if they differ only in their times, or in their IP
+addresses within one network. In each minute, only the first refusal of a kind gets its own entry, at once. All repetitions in
+this minute get one common entry, which has the number of repetitions. In one minute and for one action, at most
+`KINDS_NOTED` kinds of refusals of an actor get their own entries. All other refusals of this actor share one entry. All callers
+who did not authenticate count as one actor, from all IP addresses together.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _CAPACITY = 5_000
 
 
 class _Kind:
-    """The refusals of one kind: they differ only in their time and, within one network, in their IP address."""
+    """The refusals of one kind: they differ only in their times, or in their IP addresses within one network."""
 
     __slots__ = ("entry", "repeats")
 

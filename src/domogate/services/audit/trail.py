@@ -190,7 +190,7 @@ class _Criteria(msgspec.Struct, frozen=True):
     def is_past(self, entry: AuditEntry, *, newest_first: bool) -> bool:
         """Whether this record and all records that are read after it are outside the period.
 
-        Records are nearly in the order of their times.
+        The times of records are nearly in order. So the record must be more than `_DISORDER` seconds outside the period.
         """
         if newest_first:
             return self.since is not None and entry.at < self.since - _DISORDER
