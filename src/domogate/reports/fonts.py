@@ -39,7 +39,10 @@ _SPELLED = str.maketrans(
 
 
 class Typeface(msgspec.Struct, frozen=True):
-    """The font of a report. Without files it is Helvetica. `letters` are the code points that the files have."""
+    """The font of a report. Without the font files `regular` and `bold`, it is Helvetica.
+
+    `letters` are the code points that these files have.
+    """
 
     regular: Path | None = None
     bold: Path | None = None

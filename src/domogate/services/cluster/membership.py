@@ -239,7 +239,7 @@ class Membership:
         return member
 
     def _extend(self, sent_at: float) -> None:
-        """Set the time until which this member may drive plants, and the timer that then stops driving.
+        """Set the time until which this member may drive plants, and start a timer that stops driving at this time.
 
         The lease in the database ends later than this time, because the database counts from the time at which it got the
         renewal.
