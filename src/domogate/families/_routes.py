@@ -34,7 +34,8 @@ class Target(msgspec.Struct, frozen=True):
 class _Route(msgspec.Struct, frozen=True):
     """One path of a family: its parameters, and its operations by method.
 
-    `first_group` is the group of the regular expression of `Routes` that matches the first parameter.
+    The regular expression of `Routes` has a group for each parameter. `first_group` is the number of the group of the first
+    parameter.
     """
 
     first_group: int
@@ -70,7 +71,9 @@ class Routes:
 
     @cached_property
     def _match(self) -> Callable[[str], re.Match[str] | None]:
-        """Compiled for the first request: compiling takes long, and would delay the start."""
+        """The function that matches a path. The expression is compiled for the first request: compiling takes long, and would
+        delay the start.
+        """
         return re.compile(self._expression).fullmatch
 
     def keep(self, request: tuple[str, bytes], target: Target) -> None:

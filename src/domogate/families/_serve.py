@@ -179,7 +179,7 @@ class FamilyApp:
         """Find the ambient or the module that the path names, and write it into `call`.
 
         Raises NoSuchAmbient or NoSuchModule if the plant does not have it, or if the operation is not for this kind of module.
-        Then raises the injected fault, if there is one.
+        Otherwise raises the fault on demand that is injected into the plant or module, if there is one.
         """
         operation, plant = target.operation, call.plant
         if target.module_id is not None:

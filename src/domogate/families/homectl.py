@@ -1,4 +1,4 @@
-"""Home control (legacy, deprecated): plugs, consumption, remotes and topology (E1-E4, X5, Spec 2.6, 2.12, 2.13)."""
+"""Home control (deprecated): plugs, consumption, remotes and topology (E1-E4, X5, Spec 2.6, 2.12, 2.13)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal

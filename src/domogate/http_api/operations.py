@@ -184,8 +184,8 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def metrics_label_of(self, operation: Operation) -> str:
         """Return the name of the operation in metrics.
 
-        If the name in the audit log is only the id, the name of the surface is put before it, because two surfaces may have
-        operations with the same id.
+        It is `label`, the name in the audit log. But if `label` is only the id of the operation, the name of the surface is put
+        before it, because two surfaces may have operations with the same id.
         """
         return f"{self.name}.{operation.id}" if operation.label == operation.id else operation.label
 

@@ -61,7 +61,7 @@ class PasswordHasher:
         self._pause_until = 0.0
 
     async def hash_password(self, password: str) -> str:
-        """Return the hash of the password. Raises ValueError for text that is not Unicode."""
+        """Return the hash of the password. Raises ValueError if it cannot be encoded in UTF-8."""
         return await self._run(password)
 
     async def verify_password(self, password: str, password_hash: str | None) -> bool:

@@ -2,7 +2,8 @@
 
 The library joserfc makes and decodes the keys. This module does not use the functions of joserfc that sign and verify: they
 check the key and the header for each signature, and take twice as long. The functions of this module verify
-signed texts such as tickets. `tokens.py` verifies access tokens and id tokens with joserfc: each token only once.
+signed texts such as tickets. `tokens.py` verifies access tokens and id tokens with joserfc: the result is
+cached, so the longer time matters only once for each token.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Gateways of a cluster count rates together: each gateway tells the other gateways how many requests it admits.
 
 A message can be lost, and it arrives some time after the requests. So all gateways together can admit more requests than the
-rate allows. If no message is lost, the excess is at most the number of requests that arrive in one interval
-(docs/cluster.md).
+rate allows. If no message is lost, the excess is at most the number of requests that arrive in one `INTERVAL`,
+the time between two messages of a gateway (docs/cluster.md).
 """
 
 import asyncio

@@ -109,7 +109,9 @@ class KeyRing:
         return choice.current
 
     async def find_server_secret(self) -> bytes:
-        """Return the server secret: it is derived from the oldest signing key that is not distrusted.
+        """Return the server secret, from which other secrets are derived, for example new refresh tokens.
+
+        The server secret itself is derived from the oldest signing key that is not distrusted.
 
         A planned rotation does not change this secret. An emergency rotation replaces it.
         """

@@ -29,7 +29,7 @@ class Delivered(msgspec.Struct, frozen=True):
 class Undelivered(Exception):
     """The receiver did not answer, or the gateway must not call it. The message is for the owner of the webhook.
 
-    `forbidden` is True if the gateway must not call this IP address now (Decision 0046).
+    `forbidden` is True if the gateway must not call the IP address of the receiver now (Decision 0046).
     """
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:
