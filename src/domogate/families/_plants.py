@@ -64,7 +64,7 @@ async def answer_plants(
     *,
     is_listed: Callable[[Plant], bool] = lambda _: True,
 ) -> Answer:
-    """List the active plants of the user; answer 204 if the user has no such plant.
+    """List the active plants of the user for which `is_listed` returns True. Answer 204 if there is no such plant.
 
     The encoded list is cached under `cache_key`.
     """
