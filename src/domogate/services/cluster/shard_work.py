@@ -8,7 +8,7 @@ from domogate.services.cluster.membership import ShardDriver
 
 
 class ShardDeliveries(Protocol):
-    """A service that sends the changes of the plants of shards: the deliveries of webhooks, or the bridges."""
+    """A service that sends changes of plants to other programs: the deliveries of webhooks, or the MQTT bridges."""
 
     def start_shards(self, shards: Collection[int]) -> None:
         """Start to send the changes of the plants of these shards, in the background."""

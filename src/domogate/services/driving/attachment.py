@@ -143,7 +143,7 @@ class Attachment:
         return self.problem is not None and self._retry is None
 
     def _retry_later(self) -> None:
-        """Load the plant again after a pause. Each pause is longer than the pause before."""
+        """Load the plant again after a pause. The pauses become longer, up to `_LONGEST_RETRY`."""
         if self._retry is None and not self._ended:
             pause = min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._retries, 16))
             self._retries += 1

@@ -161,7 +161,7 @@ class Driving:
 
         This method is a listener of the store.
 
-        A new plant is driven if it has a real device, or if a slot of PlantSlots is free.
+        A new plant is driven if it has a real device, or if PlantSlots allows one more simulated plant.
         """
         if not self._started or self._stopped:
             return  # `start` loads the newest state later

@@ -163,7 +163,7 @@ class DrivenPlant:
         return stored
 
     async def _acquire_slot(self, stored: StoredPlant) -> None:
-        """Wait for a slot, if the plant needs one. Raises DeviceOffline if no slot is free and no call waits for the plant."""
+        """If the plant has no real device, wait for a slot. Raises DeviceOffline if no slot is free and no call waits."""
         slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
@@ -181,7 +181,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Return the reports to record, after injected faults and `Alerts.complete`. Empty if a fault hides the report."""
+        """Apply injected faults and `Alerts.complete`. Return the reports to record, or none if a fault hides the report."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())
@@ -205,8 +205,8 @@ class DrivenPlant:
 
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
-        A repeated order is not sent again: it gets the answer of the first order, or OrderKeyTaken if it has `once`.
-        Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
+        An order with a known id is not sent again. It gets the answer of the first order, or OrderKeyTaken if `order.once` is
+        True or the command differs. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
         if outcome is None:
@@ -248,7 +248,7 @@ class DrivenPlant:
     # questions
 
     async def read(self, module_id: Id, deadline: float) -> Report:
-        """Ask the module. Record a new state of the module. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
+        """Ask the module. Record its state if it is new. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._calls.ask(deadline, partial(self._read, module_id, deadline, False))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:

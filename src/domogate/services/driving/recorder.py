@@ -39,7 +39,7 @@ class RecorderStore(StateStore, OrderStore, Protocol):
 
 
 class TooManyReports(RuntimeError):
-    """The queue of the driver is full, because the driver does not await its calls of `report`.
+    """The queue of the driver is full, because the driver calls `report` without awaiting it.
 
     The reports of the refused call are not recorded. The reports that are already in the queue are recorded.
     """
@@ -236,8 +236,8 @@ class Orders:
 
         If the result is a record, do not send the order: it was sent before, or its deadline has passed.
 
-        Raises OrderKeyTaken if the id of the order was used before and the order has `once`, or if the id was used for another
-        command. Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
+        Raises OrderKeyTaken if the id of the order was used for another command, or if it was used before and `order.once` is
+        True. Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
         """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=True))[0]
@@ -273,7 +273,7 @@ class Orders:
     async def reject(self, order: Order, fault: Fault) -> None:
         """Write an order that is not sent, together with the reason.
 
-        Raises OrderKeyTaken if the order has `once`, and the store already has an order with its id.
+        Raises OrderKeyTaken if `order.once` is True and the store already has an order with this id.
         """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=False))[0]
@@ -317,7 +317,7 @@ class Orders:
 
 
 def _check_repetition(order: Order, known: OrderRecord) -> None:
-    """Raises OrderKeyTaken if `order` has `once`, or if its command or module differs from the known order with its id."""
+    """Raises OrderKeyTaken if `order.once` is True, or if `known` (the same id) has another command or module."""
     if order.once:
         raise OrderKeyTaken("this order was given before")
     if not order.repeats(known.order):

@@ -24,7 +24,7 @@ MOST_TOGETHER = 32
 STEPS_AT_ONCE = 40
 """The number of steps before other tasks can run. To pass one event to one stream is one step."""
 _STEPS_OF_CHANGE = 10
-"""The number of steps that a change counts for itself. To make its event takes about as long as to pass it to ten streams."""
+"""Each change adds this number of steps. To make its event takes about as long as to pass the event to ten streams."""
 
 _log = get_logger(__name__)
 
@@ -50,7 +50,7 @@ class Distributor:
 
     @property
     def idle(self) -> bool:
-        """Whether all events were written, or put into the queues of streams that write them themselves."""
+        """Whether no change waits and all events are written. Events in the queues of streams do not count."""
         return not self._changes and not self._unwritten and not self._distributing
 
     def add(self, change: Change) -> None:
@@ -123,7 +123,7 @@ class Distributor:
                 await self._write()
 
     async def _write(self) -> None:
-        """Write the events of some streams. Then let other tasks run."""
+        """Write the events of at most `AT_ONCE` streams. Then let other tasks run."""
         now, moment = self._context.clock.now(), asyncio.get_running_loop().time()
         for _ in range(min(AT_ONCE, len(self._unwritten))):
             stream = self._unwritten.popleft()

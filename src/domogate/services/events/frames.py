@@ -97,7 +97,8 @@ def print_present(
 def present_event(view: ModuleView) -> StateChanged:
     """Return the present state as an event.
 
-    `turned` is True, as for a change of reachability. So the client gets this event even if it asked only for such changes.
+    `turned` is True, as if the module just became reachable or unreachable. So the client gets this event even if it asked
+    only for changes of reachability.
     """
     return StateChanged(
         plant_id=view.plant_id,

@@ -16,7 +16,7 @@ from domogate.services.events.stream_rights import FramedNotice, FramedNotices, 
 
 
 class LiveEvents(ABC):
-    """The part of a stream that the hub calls for each event. These methods never wait."""
+    """The part of a stream that the hub calls for each event. Its methods never wait."""
 
     def __init__(self, rights: StreamRights, event_filter: EventFilter, limits: QueueLimits) -> None:
         self.rights = rights

@@ -128,7 +128,7 @@ class HomeCommands:
         return picture
 
     def _note_picture(self, principal: Principal, module_id: Id, address: str) -> None:
-        """Write the first picture of each minute to the audit log, for each person and camera.
+        """Write an audit entry for the first picture of each minute, for each person and camera.
 
         A page polls for pictures. An entry for each picture would only make the log longer.
         """

@@ -114,7 +114,10 @@ class Passkeys:
     async def log_in(
         self, answer: str, form_token: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
-        """Log in without a password. If this succeeds, the session of `replaces`, the cookie of the browser until now, ends."""
+        """Log in without a password.
+
+        `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.
+        """
         return await self._log_in(None, answer, form_token, (), address, agent, replaces)
 
     async def complete(
@@ -122,7 +125,7 @@ class Passkeys:
     ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
         """Log in with a passkey after the password.
 
-        If this succeeds, the session of `replaces`, the cookie of the browser until now, ends.
+        `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.
         """
         factors = pending.session.factors
         outcome = await self._log_in(pending.user, answer, pending.form_token, factors, address, agent, replaces)

@@ -177,8 +177,8 @@ class Control:
     async def _find_ended(self, order: Order) -> OrderRecord | None:
         """Wait until the record of the order has a final state, and return the record.
 
-        After `_LOOKUPS` lookups, or `_LAST_LOOKUP` after the deadline, return the record as it is. Return None if the store has
-        no record of the order.
+        After `_LOOKUPS` lookups, or `_LAST_LOOKUP` seconds after the deadline, return the record as it is. Return None if the
+        store has no record of the order.
         """
         for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)
