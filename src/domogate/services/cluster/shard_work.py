@@ -15,7 +15,7 @@ class ShardDeliveries(Protocol):
         ...
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Stop sending the changes of these shards. Running work may end first, within a short time."""
+        """Stop sending the changes of these shards. Deliveries that are running get a short time to end first."""
         ...
 
     def drop_shards(self, shards: Collection[int]) -> None:

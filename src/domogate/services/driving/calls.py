@@ -247,7 +247,7 @@ async def ask_driver(
 ) -> T:
     """Return the answer of a driver. Raises DeviceOffline, DeviceTimeout, DeviceRefused.
 
-    An unexpected error of the driver is logged and raises DeviceRefused, as does an answer that `find_breach` refuses.
+    If the driver raises any other error, or if `find_breach` refuses the answer, this is logged, and DeviceRefused is raised.
     """
     try:
         answer = await answering

@@ -102,7 +102,7 @@ def _list_connections(supervised: _Supervised) -> tuple[ConnectionHealth, ...]:
 class Supervisor:
     """Starts, watches and restarts drivers.
 
-    `on_up` is awaited when a driver runs, `on_down` when it has failed or is replaced. Both get the name of the driver.
+    `on_up` is awaited after a driver has started, `on_down` when it has failed or is replaced. Both get the name of the driver.
     """
 
     def __init__(

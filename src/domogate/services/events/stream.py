@@ -109,7 +109,7 @@ class Stream(LiveEvents):
     # called by the surface
 
     async def frames(self, writer: EventWriter) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes to write. Write each frame at once: the rights were checked just before, and may change later."""
+        """Yield the bytes. The caller must write each frame at once: the rights were checked just before, and may change."""
         try:
             yield OPENING
             await self._check_rights()
