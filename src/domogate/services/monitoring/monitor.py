@@ -29,7 +29,7 @@ _log = get_logger(__name__)
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """The counters and the figures of the store at one time. `figures` is None if the database did not answer."""
+    """The counters and the counts from the database at one time. `figures` is None if the database did not answer."""
 
     at: float
     counters: Counters
