@@ -307,7 +307,10 @@ class Accounts:
         return [plant.name for plant in plants if plant.owner.user_id == user_id]
 
     async def delete_user(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Delete the user with sessions, grants, memberships and invitations. Raises Conflict if the user owns plants."""
+        """Delete the user with sessions, grants, memberships and invitations.
+
+        Raises Conflict if the user owns plants or is the last operator.
+        """
         user = await self.get_user(user_id)
         if owned := await self.list_owned_plants(user_id):
             raise Conflict(
