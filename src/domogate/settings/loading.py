@@ -223,9 +223,9 @@ def _convert(value: object, kind: Any, from_text: bool) -> Any:
 
 
 def _name_fields(message: str, kind: Any) -> str | None:
-    """List the fields that an entry of the table can have, if the message of msgspec is about a field that does not exist.
+    """Return the text of the mistake if an entry of a table has an unknown field. The text lists the known fields.
 
-    Return None for any other message.
+    `message` is the message of msgspec. Return None if it is about something else.
     """
     if (unknown := re.match(r"Object contains unknown field `(\w+)` - at `\$\[[.\d]+\]`$", message)) is None:
         return None

@@ -89,9 +89,9 @@ def take_back(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
-    """Record that the attempt succeeded: reset the count of the account, but take only this attempt back for the IP address.
+    """Record that the attempt succeeded: reset the count of the account, and subtract this attempt from the IP address's count.
 
-    Otherwise an attacker could reset the count of the IP address by logging in to their own account.
+    The count of the IP address is not reset: otherwise an attacker could reset it by logging in to their own account.
     """
     succeed_all(tx, (attempt,), at)
 

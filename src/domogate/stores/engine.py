@@ -98,7 +98,7 @@ class Database(ABC):
     """In seconds: a process that waits for the lock for writing tries again within this time. With 0, it waits in a queue."""
 
     def __init__(self, name: str) -> None:
-        """`name` is for the list of used databases and for messages. It contains no credentials."""
+        """`name` is for messages and for the list of databases that were used before (`in-use`). It has no credentials."""
         self.name = name
         self.is_shared = False
         """Whether this process is a member of a cluster. Several members can commit reports and orders at the same time."""
@@ -174,7 +174,7 @@ class Database(ABC):
 
     @abstractmethod
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Remember that the transaction at this position changed plants or states under the exclusive lock."""
+        """Store this position: its transaction changed plants or states, so recorders of other processes empty their caches."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:

@@ -62,9 +62,7 @@ class Feed:
             self.delivered = complete_cursor(connection)
 
     def read_missing(self, connection: Connection, newest: int) -> FeedPage:
-        """Return the changes up to the cursor `newest`. The transaction sees all these changes.
-
-        They count as delivered from now on.
+        """Return the changes that were not delivered yet, up to the cursor `newest`. They count as delivered from now on.
 
         The transaction must hold the exclusive lock: without this lock, a change with a lower cursor could still appear later.
         """

@@ -208,7 +208,7 @@ class Control:
         return orders
 
     async def send(self, order: Order) -> Report:
-        """Send a queued order. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Send an order that `queue` returned. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         return await self._fabric.execute(order)
 
     def _make_order(

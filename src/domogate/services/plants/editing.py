@@ -159,7 +159,7 @@ class PlantEditor:
 
     Each change is checked by the same rules as an estate file, and then made in one transaction on the plant as it is stored at
     this time. Raises Invalid if the check finds problems. Raises NotFound if there is no such plant, and Conflict if the change
-    contradicts the store.
+    does not fit the stored data, for example if a floor is deleted that still has ambients.
     """
 
     def __init__(self, store: EditingStore, check: PlantCheck) -> None:

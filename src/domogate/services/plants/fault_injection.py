@@ -167,7 +167,9 @@ class FaultExpiry:
         await cancel(self._task)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Search for ended faults again if a plant changed: perhaps this or another process injected a fault with an early end.
+        """Search for ended faults again if a plant changed.
+
+        Perhaps this or another process injected a fault that ends before all other faults.
 
         This method is a listener of the store.
         """

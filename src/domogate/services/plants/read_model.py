@@ -32,8 +32,8 @@ class ReadModelStore(PlantStore, SparePartStore, Protocol):
 class ModuleView(msgspec.Struct, eq=False, gc=False):
     """A module and its last state.
 
-    A process may hold 100,000 modules. The garbage collector does not visit them: nothing that a view refers to refers to the
-    view.
+    A process may hold 100,000 modules, so the garbage collector does not visit them (`gc=False`). This is safe, because no view
+    is part of a reference cycle.
     """
 
     plant_id: Id

@@ -1,4 +1,4 @@
-"""Emergency lighting for the responsible person: test schedule, order list and logbook (EN 50172)."""
+"""Emergency lighting for the responsible person: test schedule, spare parts to order, and logbook (EN 50172)."""
 
 from domogate.services.safety.logbook import SafetyLogbook, SafetyReport
 from domogate.services.safety.order_list import Need, OrderLine, OrderList

@@ -1,4 +1,4 @@
-"""The test schedule, order list and logbook of a site, and a report with all three.
+"""The test schedule of a site, the spare parts to order, the logbook, and a report with all three.
 
 This module uses only the store, so the command line needs no running gateway.
 """

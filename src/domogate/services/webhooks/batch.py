@@ -112,7 +112,8 @@ class DeliveryBatch:
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
         """Return the results in the order of the deliveries.
 
-        An Undelivered of `send` becomes a result. Any other exception of `send` is raised when all running posts have ended.
+        If `send` raises Undelivered, this becomes a result. Any other exception of `send` is raised when all running posts
+        have ended.
         """
         by_module: dict[Id | None, list[Delivery]] = {}
         for delivery in deliveries:

@@ -52,7 +52,7 @@ class WebhookProgress:
         )
 
     async def back_off(self, problem: str, retry_after: float | None = None, since: float | None = None) -> float:
-        """Store the failure.
+        """Store the failure. `since` is the time at which the receiver began to fail; the default is now.
 
         Return the time before which nothing may be sent. The delay until this time grows with each failure.
         """

@@ -19,7 +19,11 @@ _DELAY = 0.1
 
 
 class ShortRetries:
-    """The recent attempts at one receiver. Nothing is stored: a new process starts with long delays."""
+    """The recent attempts at one receiver.
+
+    The attempts are not stored. So in a new process, the receiver counts as down until it accepts an event: the delays after
+    failures are long (`backoff.py`).
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
