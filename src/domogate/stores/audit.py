@@ -97,7 +97,7 @@ def prune_audit(tx: Transaction, before: float) -> bool:
 def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:
     """Search the records with the numbers `first` to `last`. Return the last of them that is older than the time `before`.
 
-    A binary search finds it, because the records are nearly in the order of their times.
+    The search is a binary search. It is exact enough, because the records are nearly in the order of their times.
     """
     found: AuditRecord | None = None
     while first <= last:

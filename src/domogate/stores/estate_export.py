@@ -65,7 +65,7 @@ def export_in_parts(connection: Connection, take: Callable[[EstatePlant], None])
 
 
 def _export_plants(connection: Connection, ids: Sequence[Id], covered: Mapping[Id, str]) -> Iterator[EstatePlant]:
-    """Yield the plants in the order of `ids`."""
+    """Yield the plants in the order of `ids`. `covered` has the real states that injected faults replaced, by module."""
     these = {"ids": ids}
     people = people_from_rows(connection.execute(_MEMBERS, these), connection.execute(_INVITATIONS, these))
     floor_rows = _by_plant(connection.execute(_FLOORS, these))

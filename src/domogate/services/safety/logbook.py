@@ -96,6 +96,8 @@ class SafetyLogbook:
     ) -> StoredEntry:
         """Add an entry that a person writes. `at` is the time of the work; the default is now.
 
+        `by` is the name of the person in the entry. `who` is the actor in the audit log.
+
         Raises NotFound if there is no such site or module. Raises Invalid if only the gateway writes entries of this kind, if a
         text is not valid, or if `at` is in the future.
         """

@@ -50,7 +50,7 @@ class WebhookFormats:
         return self._printers[form](notice, plant)
 
     def print_ping(self, webhook: Webhook, message: str, at: float) -> Printed:
-        """Encode a test event. In the thermostat format, a test event is an empty list of notifications."""
+        """Encode a test event with the id `message`. In the thermostat format, this event is an empty list of notifications."""
         if webhook.form is WebhookFormat.THERMOSTAT:
             return Printed(b"[]", {"content-type": "application/json"})
         event = encode_event(
