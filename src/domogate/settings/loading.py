@@ -58,7 +58,8 @@ def load_settings(
     a systemd credential, and a credential overrides the default.
 
     A flag that is None and an empty variable count as not given. If `file` is None, the variable DOMOGATE_CONFIG may name a
-    file. Files that only a running gateway uses are checked only if `serving` is true. Raises BadSettings with all mistakes.
+    file. Files that only a running gateway uses are checked only if `serving` is true. `list_sunset_names` returns the names of
+    families and operations that the setting `sunset` may contain. Raises BadSettings with all mistakes.
     """
     mistakes: list[Mistake] = []
     types = {name: one.type for name, one in DECLARED.items()} | dict.fromkeys(FILES, Path)
