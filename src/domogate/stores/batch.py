@@ -185,7 +185,7 @@ class Unit:
 
 
 def expire_units(units: Iterable[Unit], now: float) -> float:
-    """Let the writes whose time limit has passed fail. Return the time at which the next write expires (inf: none)."""
+    """Let each write fail if its time limit has passed. Return the time at which the next write expires (inf: none)."""
     later = inf
     for unit in units:
         if unit.expires_at > now:

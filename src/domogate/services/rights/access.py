@@ -52,7 +52,10 @@ class Role(StrEnum):
 
 
 class Viewer(Protocol):
-    """A person, and the scopes and plants of the application that acts for this person: a Principal or a GrantHolder."""
+    """A person, and the scopes and plants of the application that acts for this person.
+
+    Principal and GrantHolder implement this Protocol.
+    """
 
     @property
     def user_id(self) -> Id: ...
