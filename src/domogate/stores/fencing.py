@@ -57,7 +57,7 @@ def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
 def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None:
     """If the shard of a write has another holder now, make this write fail.
 
-    Lock the shards of all other writes until the commit.
+    Lock the shards of all these writes until the commit, so that their holders cannot change before it.
     """
     held = {each.shard for write in writes for each in write.fences}
     stored = {row.shard: row.epoch for row in connection.execute(_LOCK, {"held": sorted(held)})}
@@ -68,7 +68,7 @@ def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None
 
 
 def tell_when_fenced(holdings: Holdings, writing: asyncio.Future[Any]) -> None:
-    """Call `on_fenced` of the holdings if the write is refused, because its shard has another holder now."""
+    """If the write is refused because its shard has another holder now, call `on_fenced` of the holdings."""
 
     def tell(ended: asyncio.Future[Any]) -> None:
         if not ended.cancelled() and isinstance(error := ended.exception(), Fenced):

@@ -1,6 +1,6 @@
 """Stores grants of users to applications. Revoking a grant revokes all its tokens.
 
-A grant that has a code is valid only after the code is redeemed.
+A grant that has an authorization code is valid only after the code is exchanged for tokens.
 """
 
 from collections.abc import Sequence

@@ -80,9 +80,9 @@ class UsedDatabases:
 
 
 def inspect_header(path: Path, used: UsedDatabases) -> int:
-    """Check the size and the header of a SQLite file. Returns its size.
+    """Check the size and the header of a SQLite file, and return its size. Raises DatabaseUnusable if a check fails.
 
-    In a new folder the file may be missing or empty. Raises DatabaseUnusable.
+    In a new folder the file may be missing or empty.
     """
     try:
         size = path.stat().st_size if path.exists() else 0
@@ -96,9 +96,9 @@ def inspect_header(path: Path, used: UsedDatabases) -> int:
 
 
 def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
-    """Check a SQLite file before it is opened for writing. Raises DatabaseUnusable.
+    """Check a SQLite file before it is opened for writing. Raises DatabaseUnusable if a check fails.
 
-    The check of its content ends after about this number of seconds.
+    The check of its content ends after about `seconds` seconds, even if a part of the content is not checked yet.
     """
     size = inspect_header(path, used)
     if not size:
@@ -180,7 +180,7 @@ def explain_damage(path: Path, error: Exception) -> Exception:
 
 
 def _denied(path: Path) -> DatabaseUnusable:
-    """Return the error for a file of the data folder that this user may not use."""
+    """Return the error for a file of the data folder that this process may not use."""
     return DatabaseUnusable(
         f"{path} cannot be used: Permission denied. {describe_denied(path)}".rstrip() + f"\n{advise_denied(path)}"
     )

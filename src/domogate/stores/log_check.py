@@ -22,7 +22,8 @@ _MOST_FRAMES = 100_000
 def find_damaged_log(path: Path) -> str | None:
     """Return what is wrong with the log of the database, or None if no damage is found.
 
-    A connection must have read the database before: then SQLite has written to the file -shm how many frames it uses.
+    A connection must have read the database before: then SQLite has written how many frames it uses. It writes this number
+    to the file beside the database whose name ends in `-shm`.
     """
     log = Path(f"{path}-wal")
     try:
@@ -63,7 +64,10 @@ def _is_header(header: bytes) -> bool:
 
 
 def _count_valid_frames(index: Path, header: bytes) -> int | None:
-    """Return the number of frames that SQLite uses, or None if this is not known, because another process writes now."""
+    """Return the number of frames that SQLite uses, or None if this is not known, because another process writes now.
+
+    `index` is the file -shm, SQLite's index of the log. `header` is the beginning of the log.
+    """
     with index.open("rb") as file:
         one, two = file.read(_INDEX_COPY), file.read(_INDEX_COPY)
     if len(two) < _INDEX_COPY or one != two or one[32:40] != header[16:24]:

@@ -65,7 +65,7 @@ class Move:
             return sum(_count(connection, table) for table in _tables())
 
     def run(self, copied: _Progress, compared: _Progress) -> Moved:
-        """Copy and compare everything, then commit. Raises MoveRefused.
+        """Copy and compare everything, then commit. Raises MoveRefused if the target is not empty, or if the copy differs.
 
         `copied` and `compared` are called with a number of rows, for a progress bar.
         """

@@ -23,9 +23,10 @@ In a large part, neighbouring rows of an index are often written together, so th
 
 
 class PartSize:
-    """The size of the next part of a large work. Each part holds the lock for writing. Modules and plants are counted.
+    """The size of the next part of a large work: the number of its plants and modules together.
 
-    The size depends on the time of the last part, so that other processes wait only a short time, also on slow machines.
+    Each part holds the lock for writing. The size depends on the time of the last part, so that other processes wait only a
+    short time, also on slow machines.
     """
 
     def __init__(self) -> None:

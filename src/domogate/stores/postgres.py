@@ -203,8 +203,8 @@ class PostgresDatabase(Database):
         """Let this class begin the transactions of the connection, and limit the time of an idle transaction in a cluster.
 
         The database driver would begin a transaction with a round trip of its own, so it begins no more transactions on this
-        connection. Another user of the connection would expect them, so the connection never returns to the pool. The time of
-        a statement is limited by `time_limit` (engine.py).
+        connection. Other code would expect that the database driver begins them, so the connection never returns to the pool.
+        The time of a statement is limited by `time_limit` (engine.py).
         """
         connection.detach()
         driver: Any = connection.connection.dbapi_connection
@@ -283,7 +283,7 @@ class PostgresDatabase(Database):
 
 @cache
 def _lock_shared(locks: frozenset[WriteLock]) -> str:
-    """Return the statement that takes the shared lock, and then the locks of single subjects, always in the same order."""
+    """Return the statement that takes the shared lock, and then the other locks of `locks`, always in the same order."""
     named = [f"pg_advisory_xact_lock({_WRITE_LOCK + lock})" for lock in sorted(locks - {WriteLock.SHARED})]
     return f"SELECT {', '.join((_WAIT, f'pg_advisory_xact_lock_shared({_WRITE_LOCK})', *named, _WAIT_NO_LONGER))}"
 

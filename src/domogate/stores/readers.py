@@ -64,7 +64,7 @@ _Jobs = SimpleQueue[_Job | None]
 class Readers:
     """A few threads on which reads run. The threads end after `close`.
 
-    Reads in turn have a thread of their own, so they run one after the other (Decision 0101).
+    Reads with `in_turn` share one separate thread, so they run one after the other (Decision 0101).
     """
 
     def __init__(self, threads: int) -> None:
@@ -100,7 +100,7 @@ class Readers:
         await asyncio.to_thread(join)
 
     def _find_jobs_in_turn(self) -> _Jobs:
-        """Return the queue of reads in turn. Its thread is started at the first such read."""
+        """Return the queue of the reads with `in_turn`. Its thread is started at the first such read."""
         if self._jobs_in_turn is None:
             self._jobs_in_turn = SimpleQueue()
             self._start_thread(self._jobs_in_turn)

@@ -66,7 +66,8 @@ _NEVER_REPORTED = _Latest(None, None, True, None)
 def state_to_json(module_id: str, state: State) -> str:
     """Return the state as JSON.
 
-    Raises ValueError for a state that would be different when it is read from the store, because JSON has no NaN.
+    Raises ValueError for a state that would be different when it is read from the store. An example is a state with NaN,
+    which JSON does not have.
     """
     text = to_json(state)
     try:
@@ -155,9 +156,9 @@ class ReadingWriter:
 class Recorder:
     """Writes the reports of many callers with a few statements.
 
-    It caches the plant of each module, and whether the module is unreachable. The cache is always correct: before an exclusive
-    transaction runs, the writer has read all changes of other processes and has removed the changed modules from this cache.
-    Before a shared transaction runs, `begin_shared` clears the cache if it may be wrong.
+    It caches the plant of each module, and whether the module is unreachable. The cache is always correct: before a
+    transaction with the exclusive lock runs, the writer has read all changes of other processes and has removed the changed
+    modules from this cache. Before a transaction with the shared lock runs, `begin_shared` clears the cache if it may be wrong.
     """
 
     def __init__(self, database: Database) -> None:
@@ -212,8 +213,9 @@ class Recorder:
     def begin_shared(self, structure: int, fences: Collection[tuple[int, int]]) -> None:
         """Call this at the start of a transaction with the shared lock.
 
-        Before a shared transaction, the changes of other gateways are not read, so the cache may be wrong. If `structure` is
-        new, another gateway has changed plants or states. If an epoch in `fences` is new, another gateway has held this shard.
+        Before such a transaction, the changes of other gateways are not read, so the cache may be wrong. If `structure` (the
+        cursor of the last transaction that changed plants or states with the exclusive lock) is new, another gateway has
+        changed plants or states. If an epoch in `fences` is new, another gateway has held this shard.
         In both cases the cache is cleared, and the modules are read again.
         """
         if structure != self.structure or any(self._epochs.get(shard) != epoch for shard, epoch in fences):

@@ -1,4 +1,7 @@
-"""Stores login sessions, used second factors and one-time links. The caller checks whether a session or link has expired."""
+"""Stores login sessions, used codes of second factors, and one-time links.
+
+The caller checks whether a session or link has expired.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -144,7 +144,7 @@ class SqliteDatabase(Database):
         """Does nothing, because cursors are consecutive: the oldest stored cursor shows which changes were removed."""
 
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Does nothing, because every transaction reads the changes of other processes."""
+        """Does nothing, because every transaction reads the changes of other processes, and so knows which plants changed."""
 
     def connect_to_feed(self) -> Connection:
         return self.reading.connect()
@@ -175,7 +175,7 @@ def _share_statements() -> tuple[Dialect, LRUCache[Any, Any]]:
     """Return the dialect and the compiled statements of all databases of this process.
 
     To compile a statement takes longer than to execute it. A statement is compiled once for each dialect, so the dialect is
-    shared too. A dialect initialises itself at its first connection.
+    shared too. A dialect initialises itself at its first connection, so this function opens a connection and closes it.
     """
     engine = create_engine("sqlite://")
     engine.connect().close()

@@ -77,9 +77,9 @@ class SqlSubject:
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
         is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds; a
         read or write can declare a longer limit. `member` is true for a member of a cluster: only this process writes the
-        reports and orders of its plants, so it can commit these writes while other processes commit. A store with holdings
-        counts as a member, even if `member` is false. If `temporary` is true, nobody needs the data
-        after this process: the store does not look for damage, and a commit does not wait for the disk.
+        reports and orders of its plants, so it can commit these writes while other processes commit. A store with `holdings`
+        (the shards of this gateway) counts as a member, even if `member` is false. If `temporary` is true, nobody needs the
+        data after this process: the store does not look for damage, and a commit does not wait for the disk.
         """
         self._url = url
         self._used = UsedDatabases(folder)
@@ -260,7 +260,10 @@ class SqlSubject:
             return await readers.run(run, seconds, in_turn=in_turn and not database.reads_in_parallel)
 
     async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit. Raises StoreTimeout."""
+        """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit.
+
+        Raises StoreTimeout if there is no answer before the deadline.
+        """
         result: T = await self._submit(partial(_call, work, args, kwargs))
         return result
 

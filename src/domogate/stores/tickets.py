@@ -1,4 +1,6 @@
-"""Stores the used tickets of a cluster, and used passkey challenges. Each has one row, which is pruned after its expiry.
+"""Stores the used tickets of a cluster, and used passkey challenges.
+
+Each ticket or challenge has one row, which is pruned after its expiry.
 
 Outside a cluster, the stored order shows that a ticket was used (`services/tickets/redemption.py`).
 """

@@ -194,7 +194,7 @@ def move_webhook(tx: Transaction, webhook_id: Id, position: int, pending: Sequen
 
 
 def move_webhooks(tx: Transaction, moves: Sequence[Move]) -> Sequence[bool]:
-    """Store new positions of webhooks. There are no new pending deliveries; `move_webhook` would store these too.
+    """Store new positions of webhooks. To store new pending deliveries too, use `move_webhook`.
 
     Return for each webhook whether it is active.
     """

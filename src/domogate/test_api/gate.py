@@ -198,7 +198,7 @@ class _RequestRun:
 async def _until_gone(receive: Any) -> None:
     """Wait until the server knows that the connection is closed.
 
-    If the application returned earlier without a whole answer, the server would answer with 500.
+    If the ASGI application returned earlier without a whole answer, the server would answer with 500.
     """
     while (await receive())["type"] != "http.disconnect":
         pass

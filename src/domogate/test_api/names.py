@@ -26,7 +26,7 @@ class _UnknownName(Problem):
 
 
 def find_operation(operations: Mapping[str, KnownOperation], given: str) -> KnownOperation:
-    """Return the operation with this name or id. Raises Problem with the list of all operations."""
+    """Return the operation with this name or id. If there is none, raise a Problem with the list of all operations."""
     if given in operations:
         return operations[given]
     similar = get_close_matches(given[:_LONGEST], operations, n=3) or [name for name in operations if given in name.split(".")]
@@ -34,7 +34,7 @@ def find_operation(operations: Mapping[str, KnownOperation], given: str) -> Know
 
 
 def find_fault(given: str) -> FaultKind:
-    """Return the kind of fault. Raises Problem with the list of all kinds."""
+    """Return the kind of fault. If there is no such kind, raise a Problem with the list of all kinds."""
     try:
         return FaultKind(given)
     except ValueError:

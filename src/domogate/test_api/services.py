@@ -64,7 +64,11 @@ class Resettable(Protocol):
         ...
 
     async def issue_tokens(self, request: TokenRequest) -> IssuedTokens:
-        """Issue tokens for a user, without a login. Raises Invalid, NotFound."""
+        """Issue tokens for a user, without a login.
+
+        Raises NotFound if the user, client or plant does not exist. Raises Invalid if the user is not active, or if the client
+        may not have the scopes.
+        """
         ...
 
     async def advance(self, seconds: float) -> None:

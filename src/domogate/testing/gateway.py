@@ -80,7 +80,7 @@ class Gateway:
         self._http.close()
 
     def control(self, method: str, path: str, body: object = None) -> Any:
-        """Call the test API. Returns the JSON of the answer, or None. Raises Refused."""
+        """Call the test API. Returns the JSON of the answer, or None. Raises Refused if the status is an error."""
         answer = self._http.send(method, _API + path, self._management, body)
         if answer.status >= 400:
             raise Refused(f"{method} {path} got {answer.status}: {answer.json().get('detail')}")
@@ -89,7 +89,7 @@ class Gateway:
     # --- state --------------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Return to the first state: the estate, no faults, no commands, no traffic, the present time."""
+        """Return to the estate of the start or the last `load`, without faults, commands and traffic, at the present time."""
         self.control("POST", "/reset")
 
     def load(self, estate: Estate) -> None:
@@ -128,7 +128,10 @@ class Gateway:
         return Tokens(issued["accessToken"], issued["idToken"], tuple(issued["scopes"]))
 
     def headers(self, user: str, *, kind: str = "id", **of_tokens: Any) -> dict[str, str]:
-        """Return the headers of a request of the user: the subscription key, and a new token of this kind (id or access)."""
+        """Return the headers of a request of the user: the subscription key, and a new token of this kind (id or access).
+
+        `of_tokens` are arguments of the method `tokens`.
+        """
         tokens = self.tokens(user, **of_tokens)
         token = tokens.id_token if kind == "id" else tokens.access_token
         return {"Ocp-Apim-Subscription-Key": self.subscription_key, "Authorization": f"Bearer {token}"}

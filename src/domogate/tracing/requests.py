@@ -67,7 +67,7 @@ class RequestTraces:
     def wrap(self, app: ASGIApp) -> ASGIApp:
         """Return an ASGI application that makes a span for each request, and calls `app` inside the span.
 
-        The span of a stream ends when the stream begins.
+        The span of an event stream ends when the stream begins, because a stream can stay open for hours.
         """
 
         async def traced(scope: Scope, receive: Receive, send: Send) -> None:

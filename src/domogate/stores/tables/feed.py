@@ -1,6 +1,6 @@
 """Tables with the change feed, the running gateways, the URL of the gateway, and two times (the table `clock`).
 
-These times are the last time of a right clock, and the beginning of a cluster.
+The first is a time that gateways update while their clock is right. The second is the time at which the cluster began.
 """
 
 from sqlalchemy import Column, Index

@@ -1,4 +1,7 @@
-"""Adds sessions, codes, refresh tokens, one-time links, the audit log, and new columns of users, clients and grants."""
+"""Adds sessions, authorization codes, refresh tokens, one-time links and the audit log.
+
+Also adds columns of users, clients and grants.
+"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,7 @@
-"""Adds login factors, login attempts, used TOTP steps, and verified e-mails."""
+"""Adds the login factors of a grant (such as password or TOTP), login attempts, and whether an e-mail address is verified.
+
+Also adds the time step of the last TOTP code that each user has used: a code is accepted only once.
+"""
 
 import sqlalchemy as sa
 from alembic import op

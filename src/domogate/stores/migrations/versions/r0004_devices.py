@@ -1,4 +1,4 @@
-"""Adds orders, injected faults and the reasons of unreachable modules.
+"""Adds orders, injected faults and the reasons why modules are unreachable.
 
 Stores readings in a sixth of the space, with hourly summaries.
 """

@@ -1,4 +1,4 @@
-"""Adds the last time that a gateway stored while its clock was right. With this time, a wrong clock can be detected."""
+"""Adds a time that gateways update while their clock is right. A gateway compares its clock with it, to find a wrong clock."""
 
 from alembic import op
 
