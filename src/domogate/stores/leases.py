@@ -1,6 +1,6 @@
-"""Stores leases in PostgreSQL. Each call uses single statements on its own connection.
+"""Stores leases in PostgreSQL. Each call has its own connection, and each statement commits by itself.
 
-So a call does not wait for other writes, and a process that the operating system stops holds no lock in the database.
+So a call does not wait for other writes, and a frozen process holds no lock in the database.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

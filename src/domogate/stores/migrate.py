@@ -113,7 +113,7 @@ def print_sqlite_tables() -> str:
 
 
 def _check_unused(database: Database, connection: Connection, revision: str) -> None:
-    """Raises DatabaseInUse if a gateway on another machine may still use the database.
+    """Raises DatabaseInUse if another gateway may still use the database, because its heartbeat is recent.
 
     A SQLite file is not checked: a lock in the data folder already stops a second gateway.
     """

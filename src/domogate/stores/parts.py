@@ -35,7 +35,7 @@ class PartSize:
     def adapt(self, size: int, seconds: float, *, alone: bool) -> None:
         """Choose the next size after a part of this size has held the lock for this number of seconds.
 
-        `alone` means that no gateway runs on this database.
+        `alone` means that no gateway runs on this database. Then parts may be larger.
         """
         longest, most = (SECONDS_ALONE, MODULES_ALONE) if alone else (SECONDS_A_PART, MODULES_A_PART)
         fitting = size * longest / max(seconds, 0.001)
