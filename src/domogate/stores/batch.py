@@ -322,7 +322,7 @@ class Batch:
             unit.error = failed
 
     def _run_units(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
-        """Do the work of one caller, or the work that several callers share. With `guarded`, the work is done in a savepoint."""
+        """Do the work of one caller, or the work that several callers share. With `guarded`, use a savepoint."""
         before = len(tx.events)
         if units[0].fences:
             refuse_fenced(tx.connection, units)
