@@ -2,9 +2,7 @@
 page.
 """
 
-from starlette.requests import Request
-from starlette.responses import Response
-
+from domogate.common.http_messages import Answer, Request, find_header, make_answer
 from domogate.console.files import File
 
 CHECKED = "no-cache"
@@ -27,22 +25,26 @@ def make_page_headers(script_hashes: tuple[str, ...] = ()) -> dict[str, str]:
     }
 
 
-def answer_file(request: Request, file: File, headers: dict[str, str], status: int = 200) -> Response:
-    body, coding = file.encode(request.headers.get("accept-encoding", ""))
+def answer_file(request: Request, file: File, headers: dict[str, str], status: int = 200) -> Answer:
+    body, coding = file.encode(find_header(request, b"accept-encoding") or "")
     etag = f'"{file.etag}-{coding}"' if coding else f'"{file.etag}"'
-    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "")[:1000].split(",")}
+    known = {tag.strip().removeprefix("W/") for tag in (find_header(request, b"if-none-match") or "")[:1000].split(",")}
     common = {**_FILE_HEADERS, **headers, "etag": etag}
     if status == 200 and (etag in known or "*" in known):
-        return Response(status_code=304, headers=common)
+        return make_answer(304, b"", common)
     if coding:
         common["content-encoding"] = coding
-    return Response(body, status, {**common, "content-type": file.media_type})
+    return make_answer(status, body, common, file.media_type)
 
 
-def answer_not_built(page: bytes) -> Response:
+def answer_not_built(page: bytes) -> Answer:
     headers = {**make_page_headers(), **_FILE_HEADERS, "cache-control": "no-store"}
-    return Response(page, 503, headers, media_type="text/html")
+    return make_answer(503, page, headers, "text/html; charset=utf-8")
 
 
-def refuse_method() -> Response:
-    return Response(status_code=405, headers={"allow": "GET, HEAD"})
+def redirect(status: int, path: str, headers: dict[str, str] | None = None) -> Answer:
+    return make_answer(status, b"", {**(headers or {}), "location": path})
+
+
+def refuse_method() -> Answer:
+    return make_answer(405, b"", {"allow": "GET, HEAD"})

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
 
+from domogate.common.http_messages import Answer, Request, request_of, send_answer
 from domogate.common.log import get_logger
-from domogate.console.answers import CHECKED, answer_file, answer_not_built, make_page_headers, refuse_method
+from domogate.console.answers import CHECKED, answer_file, answer_not_built, make_page_headers, redirect, refuse_method
 from domogate.console.files import File
 from domogate.console.site_manifest import MANIFEST, SITE, SiteManifest
 
@@ -76,20 +75,19 @@ class DocumentationApp:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         scope[_OPERATION] = "documentation"
-        response = await self._answer(Request(scope)) if scope["method"] in ("GET", "HEAD") else refuse_method()
-        await response(scope, receive, send)
+        is_read = scope["method"] in ("GET", "HEAD")
+        await send_answer(send, await self._answer(request_of(scope, receive), scope["path"]) if is_read else refuse_method())
 
-    async def _answer(self, request: Request) -> Response:
-        path = request.scope["path"]
+    async def _answer(self, request: Request, path: str) -> Answer:
         if path == PREFIX:  # The links of the start page are relative to /docs/.
-            return RedirectResponse(f"{PREFIX}/", 308)
+            return redirect(308, f"{PREFIX}/")
         try:
             return await asyncio.to_thread(self._find, request, path.removeprefix(f"{PREFIX}/") or START_PAGE)
         except OSError as error:
             _log.error("a file of the documentation cannot be read", path=path[:200], reason=str(error))
             return answer_not_built(self._not_built)
 
-    def _find(self, request: Request, path: str) -> Response:
+    def _find(self, request: Request, path: str) -> Answer:
         site = self._site = self._site or self._load()
         if site is None:
             return answer_not_built(self._not_built)
@@ -97,5 +95,5 @@ class DocumentationApp:
         if site.has(path):
             return answer_file(request, site.read(path), headers)
         if (page := site.find_page(path)) is not None:
-            return RedirectResponse(f"{PREFIX}/{page}", 307, {"cache-control": CHECKED})
+            return redirect(307, f"{PREFIX}/{page}", {"cache-control": CHECKED})
         return answer_file(request, site.read(NOT_FOUND_PAGE), headers, 404)

@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import Any
 
-from starlette.requests import Request
-
+from domogate.common.http_messages import request_of, send_answer
 from domogate.console.answers import CHECKED, IMMUTABLE, answer_file, answer_not_built, make_page_headers, refuse_method
 from domogate.console.files import ASSETS, Build, File
 from domogate.console.shell import (
@@ -71,15 +70,14 @@ class PagesApp:
         if answer is None:
             await self._otherwise(scope, receive, send)
             return
-        request = Request(scope)
         if scope["method"] not in ("GET", "HEAD"):
-            await refuse_method()(scope, receive, send)
+            await send_answer(send, refuse_method())
             return
         file, headers = answer
         if scope["path"] == "/" and self._is_new is not None and await self._is_new():
             file = self._door_of_new
-        response = answer_not_built(self._not_built) if file is None else answer_file(request, file, headers)
-        await response(scope, receive, send)
+        request = request_of(scope, receive)
+        await send_answer(send, answer_not_built(self._not_built) if file is None else answer_file(request, file, headers))
 
     def _find(self, path: str) -> tuple[File | None, dict[str, str]] | None:
         """Return the file of a path with its headers, or None if the path does not belong to the pages.
