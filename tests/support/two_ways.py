@@ -166,7 +166,7 @@ def _build_edge(metrics: Metrics) -> tuple[Edge, _Counted]:
             ("POST", root): family.answer,
             ("POST", b"tickets"): tickets.answer,
             ("POST", b"home"): home.answer,
-            ("POST", b"/auth/token"): auth.answer_token,
+            ("POST", b"/auth/token"): auth.answer,
         },
     )
     return edge, surfaces

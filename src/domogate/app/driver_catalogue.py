@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
@@ -12,9 +12,11 @@ from domogate.domain.events import Change, DriverConnectionChanged
 from domogate.domain.faults import sentence
 from domogate.drivers import DRIVERS
 from domogate.drivers.declaration import DriverDeclaration, DriverSettings
-from domogate.management import DriverConnectionOut, DriverFactsOut
 from domogate.ports import Clock, ConnectionStore, Driver, DriverConnection
 from domogate.services.refusals import Conflict, Invalid, NotFound, Reason
+
+if TYPE_CHECKING:
+    from domogate.management import DriverFactsOut
 
 _log = get_logger(__name__)
 
@@ -59,7 +61,9 @@ class DriverCatalogue:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def find(self, driver: str) -> DriverFactsOut | None:
+    def find(self, driver: str) -> "DriverFactsOut | None":
+        from domogate.management import DriverConnectionOut, DriverFactsOut  # imported by the caller, the management API
+
         declared = DRIVERS.get(driver)
         if declared is None:
             return None

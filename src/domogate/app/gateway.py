@@ -5,14 +5,12 @@ from datetime import date
 from functools import partial
 from typing import Protocol
 
-from domogate import __version__
 from domogate.app.bridges import build_bridges
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.failures import build_failure_answers
 from domogate.app.gateway_metrics import build_monitor, name_api, register_metrics
-from domogate.app.identity_surface import build_identity
+from domogate.app.late_surfaces import NOT_FOUND, OWN_APIS, build_late_surfaces
 from domogate.app.maintenance import Maintenance
-from domogate.app.own_apis import build_late_apis, build_own_apis
 from domogate.app.pages import build_pages, register_client
 from domogate.app.parts import DAY, UnnamedDriversError, open_store
 from domogate.app.placement import build_clock, build_placement
@@ -38,7 +36,6 @@ from domogate.edge.metrics import Metrics
 from domogate.edge.stack import ASGIApp, Edge, Surfaces
 from domogate.families import FAMILIES
 from domogate.families._call import Services
-from domogate.families._documents import build_documents
 from domogate.families._serve import FamilyApp
 from domogate.identity.admission import KeyAdmission
 from domogate.identity.external import ExternalIssuer
@@ -298,16 +295,13 @@ class Gateway:
             )
             for family in FAMILIES
         }
-        surfaces: dict[bytes, ASGIApp] = {**families}
-        identity, answer_token, not_found_page = build_identity(self)
-        surfaces |= identity
-        own, late = build_own_apis(self), build_late_apis(self)
-        surfaces |= own
-        surfaces |= late
-        surfaces[b"openapi"] = build_documents(FAMILIES, _list_other_documents, base_url=settings.base_url, version=__version__)
+        late = build_late_surfaces(self)
+        not_found_page = late.pop(NOT_FOUND)
+        surfaces: dict[bytes, ASGIApp] = {**families, **late}
         pages = build_pages(settings, self._demo, self.store)
         reads: dict[bytes, Handler] = {root: family.answer for root, family in families.items()}
-        writes = reads | {root: own[root].answer for root in (b"home", b"tickets")} | {b"/auth/token": answer_token}
+        direct = {b"home": late[b"home"], b"tickets": late[b"tickets"], b"/auth/token": late[b"auth"]}
+        writes = reads | {place: surface.answer for place, surface in direct.items()}
         handlers = {("GET", root): handler for root, handler in reads.items()}
         handlers |= {("POST", place): self.placement.wrap_handler(handler) for place, handler in writes.items()}
         every: ASGIApp = Surfaces(pages | surfaces, not_found_page)
@@ -318,7 +312,7 @@ class Gateway:
             traces.wrap(self.placement.wrap(every if self._kit is None else self._kit.wrap(self, every))),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: self.is_ready,
-            failure_answers=build_failure_answers((*own, *late)),
+            failure_answers=build_failure_answers(OWN_APIS),
             find_warnings=self.maintenance.find_warnings,
             gateway_id=self.store.gateway_id,
             metrics=self.metrics,
@@ -327,10 +321,3 @@ class Gateway:
             handlers={place: traces.wrap_handler(handler) for place, handler in handlers.items()},
             slow=self._slow_requests,
         )
-
-
-def _list_other_documents() -> dict[str, str]:
-    """Return the names and paths of the OpenAPI documents that are not documents of a family."""
-    from domogate.app.documents import SURFACES  # Imported here, because it imports the management API.
-
-    return {surface.name: surface.document for surface in SURFACES}

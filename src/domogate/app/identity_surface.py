@@ -1,10 +1,10 @@
-"""Builds the surface /auth with its pages."""
+"""Builds the surface /auth with its pages. This module is imported when the first request for it arrives."""
 
 from typing import TYPE_CHECKING
 
 from domogate import auth
+from domogate.app.late_surfaces import NOT_FOUND
 from domogate.auth.pages import Pages
-from domogate.edge.direct import Handler
 from domogate.edge.stack import ASGIApp
 from domogate.services.authorization import Authorization, Lifetimes
 
@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 
-def build_identity(gateway: "Gateway") -> tuple[dict[bytes, ASGIApp], Handler, ASGIApp]:
-    """Build /auth, its discovery documents under /.well-known, the handler of /auth/token, and the page for paths that do
-    not exist.
-    """
+def build_surfaces(gateway: "Gateway") -> dict[bytes, ASGIApp]:
+    """Build /auth, its discovery documents under /.well-known, and the page for paths that do not exist."""
     settings = gateway.settings
     authorization = Authorization(
         gateway.store,
@@ -57,5 +55,4 @@ def build_identity(gateway: "Gateway") -> tuple[dict[bytes, ASGIApp], Handler, A
         implicit_enabled=settings.implicit_enabled,
         max_body=settings.max_body,
     )
-    surfaces: dict[bytes, ASGIApp] = {b"auth": app, b".well-known": auth.build_well_known(discovery, auth.PREFIX)}
-    return surfaces, app.answer_token, pages.not_found
+    return {b"auth": app, b".well-known": auth.build_well_known(discovery, auth.PREFIX), NOT_FOUND: pages.not_found}

@@ -12,17 +12,17 @@ from domogate.app.settings_in_force import list_settings
 from domogate.drivers import check_options
 from domogate.edge.logs import recent_lines
 from domogate.edge.metrics import BOUNDS
-from domogate.http_api.app import SurfaceApp
-from domogate.http_api.credentials import Operator, OperatorToken
+from domogate.edge.stack import ASGIApp
+from domogate.http_api.credentials import OperatorToken
 from domogate.services.plants.editing import PlantEditor
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 
-def build_management_api(gateway: "Gateway") -> SurfaceApp[management.ManagementServices, Operator]:
+def build_surfaces(gateway: "Gateway") -> dict[bytes, ASGIApp]:
     operator_token = OperatorToken(gateway.verifier, gateway.store, gateway.audit)
-    return serve_surface(gateway.settings, management.SURFACE, _build_services(gateway), operator_token)
+    return {b"manage": serve_surface(gateway.settings, management.SURFACE, _build_services(gateway), operator_token)}
 
 
 def _build_services(gateway: "Gateway") -> management.ManagementServices:

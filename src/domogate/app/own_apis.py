@@ -1,16 +1,18 @@
-"""Builds our own surfaces from the parts of a gateway, as a dict. The key of a surface is the first segment of its paths."""
+"""Builds our own surfaces from the parts of a gateway, except the management API.
+
+This module is imported when the first request for one of these surfaces arrives.
+"""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from domogate import developer, events, homes, tickets, webhooks
+from domogate import __version__, developer, events, homes, tickets, webhooks
 from domogate.app.home_api import build_home_services
-from domogate.app.late_surface import LateSurface
 from domogate.app.parts import new_subscription
 from domogate.app.serve_surface import serve_surface
-from domogate.common.late_imports import load_module
 from domogate.edge.stack import ASGIApp
-from domogate.http_api.app import SurfaceApp
+from domogate.families import FAMILIES
+from domogate.families._documents import build_documents
 from domogate.http_api.credentials import DeveloperToken, HomeToken, KeyAndToken
 from domogate.services.developer.faults import DeveloperFaults
 from domogate.services.developer.self_service import SelfService, SelfServiceRules
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 
-def build_own_apis(gateway: "Gateway") -> dict[bytes, SurfaceApp[Any, Any]]:
-    """Build our own surfaces, except the management API."""
+def build_surfaces(gateway: "Gateway") -> dict[bytes, ASGIApp]:
+    """Build our own surfaces, by the first segment of their paths."""
     settings, verifier, audit = gateway.settings, gateway.verifier, gateway.audit
     serve = partial(serve_surface, settings)
     key_and_token = KeyAndToken(gateway.admission, verifier, audit)
@@ -35,21 +37,8 @@ def build_own_apis(gateway: "Gateway") -> dict[bytes, SurfaceApp[Any, Any]]:
         b"tickets": serve(tickets.SURFACE, ticket_services, tickets.PictureToken()),
         b"home": serve(homes.SURFACE, home_services, HomeToken(verifier, home_services.limits, audit)),
         b"developer": serve(developer.SURFACE, _build_developer_services(gateway), developer_token),
+        b"openapi": build_documents(FAMILIES, _list_other_documents, base_url=settings.base_url, version=__version__),
     }
-
-
-def build_late_apis(gateway: "Gateway") -> dict[bytes, LateSurface]:
-    """Build the surface that is imported when its first request arrives: the management API.
-
-    It has the most modules of all surfaces, and only operators use it.
-    """
-
-    async def build() -> ASGIApp:
-        module = await load_module("domogate.app.management_api")
-        app: ASGIApp = module.build_management_api(gateway)
-        return app
-
-    return {b"manage": LateSurface(build)}
 
 
 def _build_developer_services(gateway: "Gateway") -> developer.DeveloperServices:
@@ -58,3 +47,10 @@ def _build_developer_services(gateway: "Gateway") -> developer.DeveloperServices
     self_service = SelfService(gateway.store, gateway.people, gateway.clock, new_subscription, rules)
     faults = DeveloperFaults(Homes(gateway.read_model, gateway.clock), gateway.fault_injector, self_service, gateway.clock)
     return developer.DeveloperServices(self_service, gateway.receivers, faults)
+
+
+def _list_other_documents() -> dict[str, str]:
+    """Return the names and paths of the OpenAPI documents that are not documents of a family."""
+    from domogate.app.documents import SURFACES  # Imported here, because it imports the management API.
+
+    return {surface.name: surface.document for surface in SURFACES}

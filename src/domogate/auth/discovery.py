@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.answers import HANDLERS, public_json
 from domogate.auth.pages.language import LANGUAGES
+from domogate.auth.responses import HANDLERS, public_json
 from domogate.domain.people import KNOWN_SCOPES, GrantType
 from domogate.ports import Signer
 

@@ -9,11 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from domogate.auth.answers import HANDLERS, answer_errors, answer_http, public_json, serve
+from domogate.auth.answers import answer_errors
 from domogate.auth.authorize import AuthorizeEndpoint
 from domogate.auth.discovery import Discovery
 from domogate.auth.logout import LogoutEndpoint
 from domogate.auth.pages import Pages
+from domogate.auth.responses import HANDLERS, answer_http, public_json, serve
 from domogate.auth.routing import route_by_method
 from domogate.auth.token import TokenEndpoints
 from domogate.common import http_messages
@@ -35,7 +36,7 @@ class AuthApp:
     """
 
     def __init__(self, answer_token: AnswerToken, make: Callable[[], Starlette]) -> None:
-        self.answer_token = answer_token
+        self.answer = answer_token
         """Answers a direct request for tokens, in the same way as the app."""
         self._make = make
 
