@@ -43,10 +43,10 @@ def cpu_of_commit(rows: int, times: int = _TIMES) -> float:
 
 
 def cpu_of_readings(rounds: Iterable[Sequence[tuple[int, int, int, float]]]) -> float:
-    """The CPU-seconds of all rounds of readings in SQLite. A round is one commit. A reading is hour, series, ms and value."""
-    key = "PRIMARY KEY (hour, series, ms)"
+    """The CPU-seconds of all rounds of readings in SQLite. A round is one commit. A reading is slot, series, ms and value."""
+    key = "PRIMARY KEY (slot, series, ms)"
     with _open_database(
-        f"CREATE TABLE readings (hour INTEGER, series INTEGER, ms INTEGER, value DOUBLE, {key}) WITHOUT ROWID"
+        f"CREATE TABLE readings (slot INTEGER, series INTEGER, ms INTEGER, value DOUBLE, {key}) WITHOUT ROWID"
     ) as connection:
         spent = 0.0
         for rows in rounds:

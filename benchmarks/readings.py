@@ -16,6 +16,7 @@ from domogate.domain.ids import Id
 from domogate.domain.states import Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.direct import Write
+from domogate.stores.recorder import SLOT_MS
 
 _MILLION = 1_000_000
 _BEGIN = 1_800_000_000.0
@@ -23,7 +24,7 @@ _MODULES = 500
 _EVERY = 10.0
 """Seconds between two reports of a module. Each report has power and energy, so a million readings are almost three hours."""
 _QUESTIONS = 200
-_LEAST_SHARE = 0.75
+_LEAST_SHARE = 0.45
 
 
 class _TimedStore(SqlStore):
@@ -110,9 +111,9 @@ def _reports(plant_id: Id, modules: Sequence[Id], number: int) -> list[Report]:
 
 
 def _rows(modules: Sequence[Id], number: int) -> list[tuple[int, int, int, float]]:
-    """Return the rows of the same readings for SQLite alone: hour, series, millisecond and value."""
-    hour, ms = divmod(round((_BEGIN + number * _EVERY) * 1000), 3_600_000)
-    return [(hour, series, ms + series // 2, float(number + series)) for series in range(2 * len(modules))]
+    """Return the rows of the same readings for SQLite alone: slot, series, millisecond and value."""
+    slot, ms = divmod(round((_BEGIN + number * _EVERY) * 1000), SLOT_MS)
+    return [(slot, series, ms + series // 2, float(number + series)) for series in range(2 * len(modules))]
 
 
 READINGS: dict[str, Scenario] = {"readings": million_readings}

@@ -47,7 +47,7 @@ def warns(served: Gateway) -> bool:
 def count_rows(database: Path) -> dict[str, int]:
     with closing(read_only(database)) as connection:
         return {
-            table: count(connection, table) for table in ("grants", "users", "subscriptions", "raw_readings", "signing_keys")
+            table: count(connection, table) for table in ("grants", "users", "subscriptions", "recent_readings", "signing_keys")
         }
 
 

@@ -32,7 +32,7 @@ REPEATS = 6
 KEPT_BY_DESIGN = 3_000
 """Bytes that the gateway may keep of each request: hashes and counts. Each value that is sent has 8,000."""
 MAX_BODY, PIECE = 65_536, 10_000
-FILLED_BY_DEVICES = {"changes", "hourly_readings", "orders", "raw_readings", "series", "states"}
+FILLED_BY_DEVICES = {"changes", "hourly_readings", "orders", "recent_readings", "series", "states"}
 BOUNDED = {"attempts": ROUNDS * 3, "audit": 20}
 """Tables that strangers can fill, but only to a limit, with the number of rows that they may get here.
 

@@ -192,6 +192,7 @@ class TestUpgrade:
     async def test_readings_are_the_same_to_the_millisecond(self, open_store: OpenStore, empty_database_url: str) -> None:
         make_first_database(empty_database_url)
         store = await open_store(empty_database_url)
+        await store.summarise_readings(0)
         assert await store.list_readings(PLUG.id, 0, 2 * NOW, 10) == [
             ("power", Reading(61.5, Unit.WATT, NOW + 0.25)),
             ("energy", Reading(7.0, Unit.WATT_HOUR, NOW + 3600)),

@@ -22,7 +22,7 @@ _LIST_HEAD = "# The databases that this folder was used with. Domogate stops if 
 _MAGIC = b"SQLite format 3\0"
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
-GROWING_TABLES = ("audit", "changes", "hourly_readings", "orders", "parked", "raw_readings")
+GROWING_TABLES = ("audit", "changes", "hourly_readings", "orders", "parked", "raw_readings", "recent_readings")
 """Tables that grow with time. They are checked last, and are not checked in a large file."""
 PLANT_TABLES = ("plants", "members", "floors", "ambients", "modules", "states")
 """Tables that are large if there are many plants. They are checked after the small tables."""

@@ -12,7 +12,7 @@ from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
 from domogate.stores.tables import metadata
 
-HEAD = "0029"
+HEAD = "0030"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
 OLDEST_BESIDE = "0024"
 """Gateways of this revision or a later revision can run on the same database as gateways with this code.

@@ -1,7 +1,7 @@
 """Queries for readings. Recent readings are stored as measured. Older readings are stored as one summary for each hour.
 
-The time of a reading is stored as the hour since the epoch and the milliseconds in this hour. A query for a period combines
-readings and summaries. After late reports, an hour can have both readings and a summary. In this case the query merges them.
+A query for a period combines readings and summaries. After late reports, an hour can have both readings and a summary. In this
+case the query merges them.
 """
 
 import asyncio
@@ -10,52 +10,54 @@ from functools import cache
 from math import ceil, floor
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, BindParameter, ColumnElement, Connection, Select, bindparam, cast, func, select
+from sqlalchemy import BigInteger, BindParameter, ColumnElement, Connection, FromClause, Select, bindparam, cast, func, select
 
 from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
-from domogate.stores.recorder import HOUR_MS, LATEST, SERIES_OF
+from domogate.stores.recorder import LATEST, SERIES_OF, SLOT_MS
 from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables import hourly_readings as hourly
-from domogate.stores.tables import raw_readings as raw
+from domogate.stores.tables import recent_readings as raw
 
+HOUR_MS = 3_600_000
 FINEST = 60.0
 """The shortest interval of a summary, in seconds."""
-_HOURS_A_QUERY = 48
+_SLOTS_A_QUERY = 288
 
 
 @cache
-def _hours_query() -> Select[Any]:
-    """Return a query for the newest hours that have readings.
+def _newest_slots() -> Select[Any]:
+    """Return a query for the newest slots that have readings.
 
-    Each step of the query looks up the next older hour in the index.
+    Each step of the query looks up the next older slot in the index.
     """
     first: BindParameter[int] = bindparam("first")
-    found = select(func.max(raw.c.hour).label("hour")).where(raw.c.hour.between(first, bindparam("last")))
-    hours = found.cte("hours", recursive=True)
-    before = select(func.max(raw.c.hour)).where(raw.c.hour < hours.c.hour, raw.c.hour >= first).scalar_subquery()
-    hours = hours.union_all(select(before).where(hours.c.hour.is_not(None)))
-    return select(hours.c.hour).where(hours.c.hour.is_not(None)).limit(_HOURS_A_QUERY)
+    found = select(func.max(raw.c.slot).label("slot")).where(raw.c.slot.between(first, bindparam("last")))
+    slots = found.cte("slots", recursive=True)
+    before = select(func.max(raw.c.slot)).where(raw.c.slot < slots.c.slot, raw.c.slot >= first).scalar_subquery()
+    slots = slots.union_all(select(before).where(slots.c.slot.is_not(None)))
+    return select(slots.c.slot).where(slots.c.slot.is_not(None)).limit(_SLOTS_A_QUERY)
 
 
-_moment: ColumnElement[int] = cast(raw.c.hour, BigInteger) * HOUR_MS + raw.c.ms
+MOMENT: ColumnElement[int] = cast(raw.c.slot, BigInteger) * SLOT_MS + raw.c.ms
+"""The time of a reading in milliseconds since the epoch."""
 _IN_PERIOD = (
-    raw.c.hour.in_(bindparam("hours", expanding=True)),
+    raw.c.slot.in_(bindparam("slots", expanding=True)),
     raw.c.series.in_(bindparam("series", expanding=True)),
-    _moment.between(bindparam("since"), bindparam("until")),
+    MOMENT.between(bindparam("since"), bindparam("until")),
 )
 _RAW = (
-    select(_moment.label("moment"), raw.c.series, raw.c.value)
+    select(MOMENT.label("moment"), raw.c.series, raw.c.value)
     .where(*_IN_PERIOD)
-    .order_by(raw.c.hour.desc(), raw.c.ms.desc(), raw.c.series.desc())
+    .order_by(raw.c.slot.desc(), raw.c.ms.desc(), raw.c.series.desc())
     .limit(bindparam("limit"))
 )
 
 
 @cache
 def _raw_spans() -> Select[Any]:
-    span = (_moment // bindparam("width", type_=BigInteger)).label("span")
+    span = (MOMENT // bindparam("width", type_=BigInteger)).label("span")
     found = (
         select(
             raw.c.series,
@@ -64,7 +66,7 @@ def _raw_spans() -> Select[Any]:
             func.avg(raw.c.value).label("mean"),
             func.min(raw.c.value).label("low"),
             func.max(raw.c.value).label("high"),
-            func.max(_moment).label("last_moment"),
+            func.max(MOMENT).label("last_moment"),
         )
         .where(*_IN_PERIOD)
         .group_by(raw.c.series, span)
@@ -80,12 +82,13 @@ def _raw_spans() -> Select[Any]:
         found.c.high,
         last.c.value,
         found.c.last_moment,
-    ).join(
-        last,
-        (last.c.hour == found.c.last_moment // HOUR_MS)
-        & (last.c.series == found.c.series)
-        & (last.c.ms == found.c.last_moment % HOUR_MS),
-    )
+    ).join(last, is_last(last, found))
+
+
+def is_last(reading: FromClause, found: FromClause) -> ColumnElement[bool]:
+    """Return the condition that `reading` is the last reading of a row of `found`, which has `series` and `last_moment`."""
+    slot, ms = found.c.last_moment // SLOT_MS, found.c.last_moment % SLOT_MS
+    return (reading.c.slot == slot) & (reading.c.series == found.c.series) & (reading.c.ms == ms)
 
 
 @cache
@@ -124,12 +127,12 @@ def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Un
     return {row.id: (row.measure, Unit(row.unit)) for row in rows}
 
 
-def _hours_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
-    """Yield lists of hours that have readings, the newest first. Hours without readings take no time, even in a long period."""
-    first, last = since // HOUR_MS, until // HOUR_MS
-    while hours := list(connection.execute(_hours_query(), {"first": first, "last": last}).scalars()):
-        yield hours
-        last = hours[-1] - 1
+def _slots_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
+    """Yield lists of slots that have readings, the newest first. Slots without readings take no time, even in a long period."""
+    first, last = since // SLOT_MS, until // SLOT_MS
+    while slots := list(connection.execute(_newest_slots(), {"first": first, "last": last}).scalars()):
+        yield slots
+        last = slots[-1] - 1
 
 
 def list_readings(
@@ -139,8 +142,8 @@ def list_readings(
     measured = _series_of(connection, module_id)
     first, last = ceil(max(0.0, since) * 1000), floor(min(LATEST, until) * 1000)
     found: list[tuple[int, str, float, Unit]] = []
-    for hours in _hours_with_readings(connection, first, last) if measured else ():
-        of_these = {"hours": hours, "series": list(measured), "since": first, "until": last}
+    for slots in _slots_with_readings(connection, first, last) if measured else ():
+        of_these = {"slots": slots, "series": list(measured), "since": first, "until": last}
         for moment, number, value in connection.execute(_RAW, {**of_these, "limit": limit - len(found)}):
             measure, unit = measured[number]
             found.append((moment, measure, value, unit))
@@ -195,9 +198,9 @@ def list_summaries(
             parts[key] = _merge(parts[key], part) if key in parts else part
 
     asked = {"series": list(measured), "width": width}
-    for hours in _hours_with_readings(connection, first, last):
-        add(connection.execute(_raw_spans(), {**asked, "hours": hours, "since": first, "until": last}))
-        # The oldest interval may continue in hours that are not read yet.
+    for slots in _slots_with_readings(connection, first, last):
+        add(connection.execute(_raw_spans(), {**asked, "slots": slots, "since": first, "until": last}))
+        # The oldest interval may continue in slots that are not read yet.
         oldest = min((span for span, _ in parts), default=0)
         if sum(span > oldest for span, _ in parts) >= limit:
             break

@@ -19,10 +19,11 @@ from domogate.stores.codec import decode_absence, decode_state, to_json, to_json
 from domogate.stores.direct import execute_text
 from domogate.stores.engine import Database, Transaction, chunked, execute_many
 from domogate.stores.entries import log_entries
-from domogate.stores.tables import modules, raw_readings, series, states
+from domogate.stores.tables import modules, recent_readings, series, states
 
 KNOWN_LIMIT = 200_000
-HOUR_MS = 3_600_000
+SLOT_MS = 600_000
+"""The length of a slot: readings are stored by slot (Decision 0146)."""
 LATEST = 1e11
 """The latest time that a reading may have, in seconds since the epoch."""
 
@@ -42,7 +43,7 @@ SERIES_OF = select(series.c.id, series.c.module_id, series.c.measure, series.c.u
     series.c.module_id.in_(bindparam("ids", expanding=True))
 )
 _INSERT_SERIES = insert(series)
-_RAW_COLUMNS = raw_readings.columns.keys()
+_READING_COLUMNS = recent_readings.columns.keys()
 _STATE_COLUMNS = states.columns.keys()
 
 
@@ -102,7 +103,7 @@ class ReadingWriter:
     """Writes readings. Each series has a number in the database; these numbers are cached until a plant changes."""
 
     def __init__(self, database: Database) -> None:
-        self._upsert = database.bulk(database.upsert(raw_readings))
+        self._upsert = database.bulk(database.upsert(recent_readings))
         self._series: dict[tuple[str, str, str], int] = {}
         self._looked_up: set[str] = set()
 
@@ -123,7 +124,7 @@ class ReadingWriter:
                 {(report.module_id, measure, reading.unit.value) for report in reports for measure, reading in report.readings},
             )
             rows = self._to_rows(reports)
-        tx.write(self._upsert, _RAW_COLUMNS, rows)
+        tx.write(self._upsert, _READING_COLUMNS, rows)
 
     def _to_rows(self, reports: Sequence[Report]) -> list[tuple[int, int, int, float]]:
         numbers = self._series
@@ -131,8 +132,8 @@ class ReadingWriter:
         for report in reports:
             module_id = report.module_id
             for measure, reading in report.readings:
-                hour, ms = divmod(round(reading.at * 1000), HOUR_MS)
-                rows.append((hour, numbers[module_id, measure, reading.unit], ms, reading.value))
+                slot, ms = divmod(round(reading.at * 1000), SLOT_MS)
+                rows.append((slot, numbers[module_id, measure, reading.unit], ms, reading.value))
         return rows
 
     def _find(self, tx: Transaction, keys: set[tuple[str, str, str]]) -> None:

@@ -3,22 +3,22 @@
 Each step takes a few milliseconds of the writer's time, so other writes are not delayed.
 """
 
-from typing import Any
-
-from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tuple_
+from sqlalchemy import BigInteger, ColumnElement, Connection, case, cast, delete, func, select, tuple_
 
 from domogate.stores.engine import Transaction
-from domogate.stores.readings import SqlReadings
-from domogate.stores.recorder import HOUR_MS, to_moment
+from domogate.stores.readings import HOUR_MS, MOMENT, SqlReadings, is_last
+from domogate.stores.recorder import SLOT_MS, to_moment
 from domogate.stores.subject import LONG
 from domogate.stores.tables import hourly_readings as hourly
-from domogate.stores.tables import raw_readings as raw
-from domogate.stores.tables import series
+from domogate.stores.tables import raw_readings, series
+from domogate.stores.tables import recent_readings as raw
 
 PIECE = 2_000
-"""The largest number of readings that one transaction summarises or removes."""
+"""The largest number of readings that one transaction summarises, moves or removes."""
+_SLOTS_AN_HOUR = HOUR_MS // SLOT_MS
 
-_KEY = (raw.c.hour, raw.c.series, raw.c.ms)
+_KEY = (raw.c.slot, raw.c.series, raw.c.ms)
+_EARLIER_KEY = (raw_readings.c.hour, raw_readings.c.series, raw_readings.c.ms)
 _HOURLY_KEY = (hourly.c.series, hourly.c.hour)
 
 
@@ -26,17 +26,34 @@ def _hour_of(at: float) -> int:
     return to_moment(at) // HOUR_MS
 
 
+def move_earlier(tx: Transaction) -> bool:
+    """Move some readings from the table of version 0.1 into the present table, the newest first (Decision 0146).
+
+    Return True if there may be more of them.
+    """
+    by_age = [column.desc() for column in _EARLIER_KEY]
+    last = tx.connection.execute(select(*_EARLIER_KEY).order_by(*by_age).offset(PIECE - 1).limit(1)).first()
+    these = raw_readings.c.hour >= 0 if last is None else tuple_(*_EARLIER_KEY) >= tuple_(*last)
+    moment = cast(raw_readings.c.hour, BigInteger) * HOUR_MS + raw_readings.c.ms
+    moved = select(moment // SLOT_MS, raw_readings.c.series, moment % SLOT_MS, raw_readings.c.value).where(these)
+    # A reading of the same millisecond in the present table is newer.
+    tx.connection.execute(tx.database.insert(raw).from_select(raw.columns.keys(), moved).on_conflict_do_nothing())
+    tx.connection.execute(delete(raw_readings).where(these))
+    return last is not None
+
+
 def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElement[bool], bool] | None:
     """Return a condition for the oldest `piece` old readings, and whether there may be more old readings.
 
     Old readings are those of the hours before `before_hour`. Return None if there are none.
     """
-    keys = select(*_KEY).where(raw.c.hour < before_hour).order_by(*_KEY)
+    old = raw.c.slot < before_hour * _SLOTS_AN_HOUR
+    keys = select(*_KEY).where(old).order_by(*_KEY)
     if tx.connection.execute(keys.limit(1)).first() is None:
         return None
     last = tx.connection.execute(keys.offset(piece - 1).limit(1)).first()
     if last is None:
-        return raw.c.hour < before_hour, False
+        return old, False
     return tuple_(*_KEY) <= tuple_(*last), True
 
 
@@ -49,26 +66,28 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
     if found is None:
         return False
     these, more = found
+    hour = (raw.c.slot // _SLOTS_AN_HOUR).label("hour")
     spans = (
         select(
             raw.c.series,
-            raw.c.hour,
+            hour,
             func.count().label("count"),
             func.avg(raw.c.value).label("mean"),
             func.min(raw.c.value).label("low"),
             func.max(raw.c.value).label("high"),
-            func.max(raw.c.ms).label("last_ms"),
+            func.max(MOMENT).label("last_moment"),
         )
         .where(these)
-        .group_by(raw.c.hour, raw.c.series)
+        .group_by(raw.c.series, hour)
         .subquery()
     )
+    numbers = (spans.c[name] for name in ("series", "hour", "count", "mean", "low", "high"))
     last = raw.alias("last")
     # The readings are joined with the series, so readings of deleted modules are left out.
     summaries = (
-        select(*(spans.c[name] for name in ("series", "hour", "count", "mean", "low", "high")), last.c.value, spans.c.last_ms)
+        select(*numbers, last.c.value, spans.c.last_moment % HOUR_MS)
         .join(series, series.c.id == spans.c.series)
-        .join(last, (last.c.hour == spans.c.hour) & (last.c.series == spans.c.series) & (last.c.ms == spans.c.last_ms))
+        .join(last, is_last(last, spans))
         .where(spans.c["count"] > 0)
     )
     names = ["series", "hour", "count", "mean", "low", "high", "last", "last_ms"]
@@ -114,13 +133,13 @@ def count_readings(connection: Connection) -> int:
 
 def prune_excess(tx: Transaction, excess: int) -> int:
     """Remove at most `excess` readings or summaries of the oldest stored hour. Return their number."""
-    oldest: dict[Any, int | None] = {
-        table: tx.connection.execute(select(func.min(table.c.hour))).scalar() for table in (hourly, raw)
-    }
-    hours = [hour for hour in oldest.values() if hour is not None]
+    first = tx.connection.execute(select(func.min(hourly.c.hour))).scalar()
+    slot = tx.connection.execute(select(func.min(raw.c.slot))).scalar()
+    first_raw = None if slot is None else slot // _SLOTS_AN_HOUR
+    hours = [hour for hour in (first, first_raw) if hour is not None]
     if not hours:
         return 0
-    prune = prune_hourly if oldest[hourly] == min(hours) else prune_raw
+    prune = prune_hourly if first == min(hours) else prune_raw
     return prune(tx, min(hours) + 1, min(excess, PIECE))
 
 
@@ -129,6 +148,7 @@ class SqlRetention(SqlReadings):
 
     async def summarise_readings(self, before: float) -> None:
         """Replace readings that are older than the time `before` by hourly summaries. Only whole hours are summarised."""
+        await self._repeat(move_earlier)
         await self._repeat(summarise_oldest, _hour_of(before))
 
     async def prune_readings(self, before: float, most: int) -> None:

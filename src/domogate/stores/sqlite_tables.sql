@@ -1,5 +1,6 @@
 CREATE TABLE leases ( id VARCHAR NOT NULL, name VARCHAR NOT NULL, url VARCHAR NOT NULL, version VARCHAR NOT NULL, started_at DOUBLE NOT NULL, lease_until DOUBLE NOT NULL, is_leaving BOOLEAN NOT NULL, cluster VARCHAR, link VARCHAR, PRIMARY KEY (id) );
 CREATE TABLE shards ( shard INTEGER NOT NULL, holder VARCHAR, epoch INTEGER NOT NULL, PRIMARY KEY (shard) );
+CREATE TABLE recent_readings ( slot INTEGER NOT NULL, series INTEGER NOT NULL, ms INTEGER NOT NULL, value DOUBLE NOT NULL, PRIMARY KEY (slot, series, ms) ) WITHOUT ROWID;
 CREATE TABLE raw_readings ( hour INTEGER NOT NULL, series INTEGER NOT NULL, ms INTEGER NOT NULL, value DOUBLE NOT NULL, PRIMARY KEY (hour, series, ms) ) WITHOUT ROWID;
 CREATE TABLE orders ( id VARCHAR NOT NULL, plant_id VARCHAR NOT NULL, module_id VARCHAR NOT NULL, command TEXT NOT NULL, deadline DOUBLE NOT NULL, state VARCHAR NOT NULL, queued_at DOUBLE NOT NULL, sent_at DOUBLE, ended_at DOUBLE, problem TEXT NOT NULL, user_id VARCHAR, PRIMARY KEY (id) );
 CREATE TABLE driver_connections ( driver VARCHAR NOT NULL, url TEXT NOT NULL, username TEXT, password TEXT, PRIMARY KEY (driver) );

@@ -5,7 +5,15 @@ Times are seconds since the epoch. Lists, and values whose form depends on a kin
 
 from domogate.stores.tables._metadata import metadata
 from domogate.stores.tables.cluster import leases, shards
-from domogate.stores.tables.devices import driver_connections, hourly_readings, injections, orders, raw_readings, series
+from domogate.stores.tables.devices import (
+    driver_connections,
+    hourly_readings,
+    injections,
+    orders,
+    raw_readings,
+    recent_readings,
+    series,
+)
 from domogate.stores.tables.feed import address, changes, clock, feed, gateways
 from domogate.stores.tables.identity import (
     attempts,
@@ -79,6 +87,7 @@ __all__ = [
     "plants",
     "pseudonyms",
     "raw_readings",
+    "recent_readings",
     "recovery_codes",
     "refresh_tokens",
     "secret_key",

@@ -16,8 +16,17 @@ series = table(
     sqlite_autoincrement=True,
 )
 
-# The key begins with the hour since the epoch; `ms` are the milliseconds in this hour. Hours are written, summarised and
-# removed in order. So all writes happen at the two ends of the tree, and no other index is needed.
+# The key begins with the slot: ten minutes, counted from the epoch. `ms` are the milliseconds in the slot. Slots are written,
+# summarised and removed in order. So all writes happen at the two ends of the tree, and no other index is needed.
+recent_readings = table(
+    "recent_readings",
+    *col.integers("slot", "series", "ms"),
+    *col.doubles("value"),
+    PrimaryKeyConstraint("slot", "series", "ms"),
+    sqlite_with_rowid=False,
+)
+
+# Readings that version 0.1 wrote. They are moved into `recent_readings` (Decision 0146).
 raw_readings = table(
     "raw_readings",
     *col.integers("hour", "series", "ms"),

@@ -1,0 +1,19 @@
+"""Adds a table of readings whose key begins with ten minutes instead of an hour. The earlier table stays."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from domogate.stores import columns as col
+
+revision = "0030"
+down_revision = "0029"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "recent_readings",
+        *col.integers("slot", "series", "ms"),
+        *col.doubles("value"),
+        sa.PrimaryKeyConstraint("slot", "series", "ms"),
+        sqlite_with_rowid=False,
+    )
