@@ -48,7 +48,7 @@ _DEFAULT_SPEED = "255"
 
 
 class Actuator(PointDevice):
-    """A device that an actuator switches on and off."""
+    """An actuator of the bus together with the device that it switches on and off, such as a light or a plug."""
 
     who = WHO
 

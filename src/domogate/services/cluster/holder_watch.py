@@ -46,9 +46,9 @@ class HolderWatch:
         """Return True if a request should wait, because the shard will soon have another holder.
 
         Return False in three cases. First: no member gets messages, and the holder has told the database that it gets none.
-        Second: the holder should keep the shard, gets messages, and has renewed its lease at least `LeaseTimes.renewal` seconds
-        after the first question without an answer. In these two cases the holder keeps the shard but cannot be
-        reached, so waiting does not help. Third: the database does not answer, so no shard can move.
+        Second: the holder should keep the shard, gets messages and is alive. It is alive if it has renewed its lease at least
+        `LeaseTimes.renewal` seconds after the first call of this method for this shard. In these two cases the holder keeps the
+        shard but cannot be reached, so waiting does not help. Third: the database does not answer, so no shard can move.
         """
         shown = await self._look()
         if shown is None:

@@ -162,7 +162,7 @@ class Attachment:
             self._retry = None
 
     def end(self) -> None:
-        """Start no new load of the plant, and cancel the planned retry."""
+        """Do not load the plant from the store again, and cancel the planned retry."""
         self._ended = True
         self._cancel_retry()
 
