@@ -21,6 +21,7 @@ async def driven(api: ManagementApi) -> AsyncIterator[ManagementApi]:
     """With its drivers running."""
     driving = api.backend.driving
     await driving.start()
+    await driving.start_plants()
     await driving.settled()
     try:
         yield api

@@ -24,6 +24,7 @@ async def running_driving(
     driving = Driving(store, named, clock, simulated_plants=simulated_plants, random_source=chance, holdings=holdings)
     store.listen(driving.apply)
     await driving.start()
+    await driving.start_plants()
     try:
         yield driving
     finally:

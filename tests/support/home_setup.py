@@ -86,6 +86,7 @@ async def open_home_api(folder: Path, *, mails_links: bool = False) -> AsyncIter
         driver = built.backend.drivers["simulator"]
         driver.answers = {MODULE_OF[kind].id: state for kind, state in STATES.items() if state is not None}
         await driving.start()
+        await driving.start_plants()
         await driving.settled()
         try:
             async with built.http:

@@ -31,6 +31,7 @@ class OrderSetup:
 
     async def __aenter__(self) -> "OrderSetup":
         await self.driving.start()
+        await self.driving.start_plants()
         return self
 
     async def __aexit__(self, *_: object) -> None:

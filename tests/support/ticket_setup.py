@@ -208,6 +208,7 @@ async def open_ticket_setup_on(url: str) -> AsyncIterator[TicketSetup]:
         opened = TicketSetup(store, clock)
         await opened.keyring.start()
         await opened.driving.start()
+        await opened.driving.start_plants()
         await opened.driving.settled()
         try:
             yield opened

@@ -181,7 +181,7 @@ class Gateway:
         register_metrics(self)
 
     async def start(self, *, named_drivers: bool = False) -> Edge:
-        """Start all parts. Returns the ASGI application.
+        """Start all parts that requests need. Returns the ASGI application. Plants start later (`driving.start_plants`).
 
         With `named_drivers`, raises UnnamedDriversError if the simulator would drive a module only because no estate file names
         the driver of this module. In this case no part is left running.

@@ -66,6 +66,7 @@ class ResettableGateway:
     async def start(self) -> None:
         gateway = Gateway(self._data.copy(), kit=self)
         self._application = await gateway.start()
+        await gateway.driving.start_plants()
         self._gateway = gateway
         self._is_open.set()
 

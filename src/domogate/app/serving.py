@@ -63,6 +63,7 @@ async def serve(
             async def tell(_: object) -> None:
                 if on_ready is not None:
                     await on_ready(gateway)
+                await gateway.driving.start_plants()
 
             def begin_stop() -> None:
                 _log.info("the gateway stops: it answers the requests that have arrived")

@@ -130,24 +130,25 @@ def _say_what_to_name(unnamed: UnnamedDrivers, settings: Settings) -> str:
 
 
 async def _say_what_is_missing(gateway: "Gateway") -> None:
-    where = _where(gateway.settings)
-    users = await gateway.store.list_users()
+    where, store = _where(gateway.settings), gateway.store
+    # There may be many users, so they are read only if none of them is an active operator.
+    users = [] if (has_operator := await store.has_active_operator()) else await store.list_users()
     operators = [user for user in users if user.operator]
-    if not operators:
+    if operators:
+        note("No operator has set a password yet. Open the link of `domogate init`. If it is lost, get a new link with:")
+        note(f"  domogate user password-link {operators[0].email} {where}")
+    elif not has_operator:
         _offer_operator(gateway, where)
         if gateway.settings.serves_pages:
             note("The rest is set up in the browser: homes, devices, people, applications.")
             if not users:
                 note(f"If you have an estate file, import it first:\n  domogate estate import FILE {where}")
             return
-    elif not any(user.active for user in operators):
-        note("No operator has set a password yet. Open the link of `domogate init`. If it is lost, get a new link with:")
-        note(f"  domogate user password-link {operators[0].email} {where}")
-    if not users:
+    if not users and not has_operator:
         note("The store is empty. If you have an estate file with your plants and users, run:")
         note(f"  domogate estate check FILE\n  domogate estate import FILE {where}")
         note("This gateway serves the estate at once. `domogate demo` shows an example.")
-    elif not await gateway.store.list_subscriptions():
+    elif not await store.list_subscriptions():
         note("Requests of applications need a subscription key, and there is no key yet. Run:")
         note(f"  domogate key issue NAME {where}")
 

@@ -42,8 +42,23 @@ class TestStarting:
         await driving.settled()
         assert driver.attached == {}
         await driving.start()
+        await driving.start_plants()
         await driving.settled()
         assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
+        await driving.stop()
+
+    async def test_before_the_plants_start_an_order_starts_its_plant(
+        self, store: FakeStore, driver: FakeDriver, clock: ManualClock
+    ) -> None:
+        wanted, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        driving = Driving(store, {driver.name: driver}, clock, simulated_plants=5)
+        await driving.start()
+        await driving.execute(make_order(wanted, LAMP.id, SWITCH_ON))
+        await driving.settled()
+        assert set(driver.attached) == {wanted}
+        await driving.start_plants()
+        await driving.settled()
+        assert set(driver.attached) == {wanted, other}
         await driving.stop()
 
     async def test_starts_no_more_simulated_plants_than_allowed(self, store: FakeStore, driver: FakeDriver) -> None:

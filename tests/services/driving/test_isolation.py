@@ -72,6 +72,7 @@ async def running(store: FakeStore, *drivers: FakeDriver) -> AsyncIterator[tuple
     fabric = InProcessFabric(clock)
     fabric.serve(driving)
     await driving.start()
+    await driving.start_plants()
     await driving.settled()
     try:
         yield driving, fabric
@@ -200,6 +201,7 @@ class TestAPlantThatIsNeverLoaded:
         fabric = InProcessFabric(clock)
         fabric.serve(driving)
         await driving.start()
+        await driving.start_plants()
         deadline = clock.now() + 5
         asked: dict[str, Callable[[], Awaitable[object]]] = {
             "order": lambda: fabric.execute(make_order(make_id(1), LAMP.id, SWITCH_ON, deadline=deadline)),

@@ -66,6 +66,7 @@ class PictureSetup:
 async def _started() -> AsyncIterator[PictureSetup]:
     setup = PictureSetup()
     await setup.driving.start()
+    await setup.driving.start_plants()
     await setup.driving.settled()
     try:
         yield setup

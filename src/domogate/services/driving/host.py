@@ -74,13 +74,19 @@ class Driving:
     # life cycle
 
     async def start(self) -> None:
-        """Start the drivers. Plants start in the background, so that the gateway is ready at once."""
+        """Start the drivers. From now on a request starts the plant that it needs."""
         await self._supervisor.start()
         self._started = True
-        if self._holdings is None:
-            self._begin(self._start_plants(), "start plants")
+
+    async def start_plants(self) -> None:
+        """Start the plants and resume their queued orders, in the background.
+
+        A gateway calls this method when it is ready, so that this work does not delay the start. A member of a cluster starts
+        plants when it gets their shards.
+        """
         await self._orders.start()
         if self._holdings is None:
+            self._begin(self._start_plants(), "start plants")
             self._begin(self._resume_queued(), "resume queued orders")
 
     async def stop(self) -> None:

@@ -33,7 +33,7 @@ _FAILING_AT_ONCE = 64
 """The number of failing receivers that are tried in parallel. The number is limited, because each attempt may take long."""
 _RETRY = 5.0
 """In seconds. After an error of the gateway itself, for example a database error, the gateway tries again after this time."""
-_PRUNE_EVERY = 3_600.0
+_FIRST_PRUNE, _PRUNE_EVERY = 60.0, 3_600.0
 _CLOCK_JUMP = 30.0
 """In seconds. If the clock moves by more than this against the monotonic clock, the clock was set or the machine slept."""
 _GRACE = 2.0
@@ -326,7 +326,7 @@ class Dispatcher:
 
     async def _run_background(self) -> None:
         loop = asyncio.get_running_loop()
-        prune_at = 0.0
+        prune_at = loop.time() + _FIRST_PRUNE  # The first pruning does not delay the start.
         offset = self._clock.now() - loop.time()
         while True:
             now = self._clock.now()
