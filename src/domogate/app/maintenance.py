@@ -24,7 +24,7 @@ class _Work(Protocol):
 
 
 class Maintenance:
-    """Starts and stops the regular work, and has the warnings for operators."""
+    """Starts and stops the regular work (pruning, backups and so on), and finds the problems that operators must know."""
 
     def __init__(self, gateway: "Gateway") -> None:
         self._store = gateway.store

@@ -125,7 +125,7 @@ def command(
 
 
 def plain_command(group: PlainGroup, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function that needs neither settings nor an event loop."""
+    """Register a function as the command `name` of the group. The function needs neither settings nor an event loop."""
 
     def register(body: Callable[..., None]) -> Callable[..., None]:
         _add(group, name, body, body, inspect.signature(body, eval_str=True).parameters.values())

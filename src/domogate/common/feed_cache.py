@@ -99,7 +99,7 @@ class FeedCache(Generic[K, V]):
         return value
 
     def peek(self, key: K) -> V | None:
-        """Return the same as `find`, but do not mark the value as used."""
+        """Return the value if it is in memory, or else None. Unlike `find`, do not mark the value as used."""
         return self._held.get(key)
 
     async def get(self, key: K, fetch: Callable[[], Awaitable[V | None]] | None = None) -> V | None:

@@ -47,7 +47,7 @@ def describe_denied(path: Path) -> str:
 
 
 def advise_denied(path: Path) -> str:
-    """Return what to do so that this process can use a file of the data folder."""
+    """Return advice for the operator: what to do so that this process may use the file `path` of the data folder."""
     found = _find_seen(path)
     if found is None:
         return "Run this program as the owner of the data folder."

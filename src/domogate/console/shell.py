@@ -151,7 +151,7 @@ class _WebIcon(msgspec.Struct, frozen=True):
 
 
 class _WebManifest(msgspec.Struct, frozen=True):
-    """The description of the pages for phones (https://www.w3.org/TR/appmanifest/)."""
+    """The web app manifest: tells a phone the name, icons and colours of the pages (https://www.w3.org/TR/appmanifest/)."""
 
     name: str
     short_name: str

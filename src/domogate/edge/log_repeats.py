@@ -37,7 +37,7 @@ class _Cause(NamedTuple):
 
 
 class _Repeated:
-    """The failures of one cause since the last line about this cause."""
+    """Counts the failures with one cause since the last line of the log about this cause."""
 
     __slots__ = ("count", "level", "line_at", "period", "since")
 

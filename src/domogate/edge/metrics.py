@@ -138,7 +138,10 @@ class Metrics:
         self._metrics.append(_Metric(False, name, unit, text, value, labels))
 
     def counter(self, name: str, unit: str, text: str, value: Value, labels: tuple[str, ...] = ()) -> None:
-        """Register a counter: a number that only grows. The arguments are the same as for `gauge`."""
+        """Register a counter: a number that only grows. `value` is called at each scrape, and returns this number.
+
+        With `labels`, it returns a mapping: from the values of the labels to the number.
+        """
         self._metrics.append(_Metric(True, name, unit, text, value, labels))
 
     def describe(self) -> list[Description]:

@@ -221,11 +221,12 @@ class NatsFabric:
         ask_here: Callable[[], Awaitable[T]],
         ask_holder: Callable[[str, float], Awaitable[T]],
     ) -> T:
-        """Ask the gateway that drives the plant. If the plant is moving to another gateway, wait for that gateway.
+        """Pass an order or a question to the gateway that drives the plant: `ask_here` for this gateway, else `ask_holder`.
 
-        If there is no answer, the question is sent again, because another gateway may drive the plant now. An order that
-        arrives twice with the same id is executed once. Raises DeviceTimeout at the deadline. Raises DeviceOffline if no
-        gateway drives the plant, or if there is no connection to NATS until the deadline.
+        If the plant is moving to another gateway, wait for that gateway. If there is no answer, call again, because another
+        gateway may drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout at
+        the deadline. Raises DeviceOffline if no gateway drives the plant, or if there is no connection to NATS until the
+        deadline.
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:

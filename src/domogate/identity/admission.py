@@ -129,7 +129,10 @@ class KeyAdmission:
         return None if subscription is None or subscription.revoked_at is not None else _Entry(subscription)
 
     def _count(self, entry: _Entry, now: float) -> Admitted | None:
-        """Count one request. Returns None and counts nothing if the count of the day is not loaded yet."""
+        """Count one request. Returns None and counts nothing if the count of the day is not loaded yet.
+
+        Raises TooManyRequests if the rate or the quota does not allow the request.
+        """
         usage = entry.usage
         if entry.admitted is not None:
             self._note(usage)

@@ -42,7 +42,7 @@ class Responder(ABC):
 
 
 class ToolServer(ThreadingHTTPServer):
-    """Serves a responder on one address. Raises OSError if the address cannot be used."""
+    """An HTTP server on one address. `responder` answers the requests. Raises OSError if the address cannot be used."""
 
     daemon_threads = True
     block_on_close = False

@@ -80,7 +80,10 @@ def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
 
 
 def from_columns(kind: type[S], columns: Mapping[Any, Any], /, **read: Any) -> S:
-    """Do the same as `from_row` for a row that is a mapping."""
+    """Make a struct from a mapping: each field gets the value of the column with its name.
+
+    `read` has values that are used instead of columns.
+    """
     return kind(**{name: columns[name] for name in kind.__struct_fields__ if name not in read}, **read)
 
 

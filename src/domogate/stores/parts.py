@@ -33,7 +33,7 @@ class PartSize:
         self.next = min(FIRST_PART, MODULES_A_PART)
 
     def adapt(self, size: int, seconds: float, *, alone: bool) -> None:
-        """Choose the next size after a part of this size has held the lock for this number of seconds.
+        """Choose the size of the next part. The last part had the size `size`, and held the lock for writing `seconds` seconds.
 
         `alone` means that no gateway runs on this database. Then parts may be larger.
         """
@@ -43,7 +43,10 @@ class PartSize:
 
 
 def split(plants: Iterable[T], count_modules: Callable[[T], int], size: PartSize | None = None) -> Iterator[list[T]]:
-    """Yield the plants in parts. If `size` changes, the following parts have the new size."""
+    """Yield the plants in parts. A part ends as soon as the number of its plants and modules together reaches the size.
+
+    The size is `size.next`, which the caller may change between two parts. Without `size` it is MODULES_A_PART.
+    """
     part: list[T] = []
     counted = 0
     for plant in plants:

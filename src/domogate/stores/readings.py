@@ -128,7 +128,10 @@ def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Un
 
 
 def _slots_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
-    """Yield lists of slots that have readings, the newest first. Slots without readings take no time, even in a long period."""
+    """Yield lists of slots (numbers of periods of SLOT_MS milliseconds) that have readings, the newest slot first.
+
+    Slots without readings take no time, even if there are many between `since` and `until`.
+    """
     first, last = since // SLOT_MS, until // SLOT_MS
     while slots := list(connection.execute(_newest_slots(), {"first": first, "last": last}).scalars()):
         yield slots

@@ -202,10 +202,10 @@ class SqlSubject:
         return self._writer is not None and self._writer.is_reachable
 
     def _explain(self, error: Exception) -> Exception:
-        """Return the error itself, or a DatabaseUnusable if the error means that the database is damaged.
+        """Return an error that says what is wrong with the database, or the error itself if it is about something else.
 
-        If the database cannot be written, return a StoreNotWritable. If it is damaged, also call `on_damage`. This method can
-        be called on any thread.
+        A StoreNotWritable means that the database cannot be written, a DatabaseUnusable that it is damaged. If it is damaged,
+        also call `on_damage`. This method can be called on any thread.
         """
         explained = error if self._database is None else self._database.explain(error)
         if isinstance(explained, StoreNotWritable):
@@ -306,7 +306,7 @@ def reads(
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
     """Make a method of a subject from a query. With `long`, the query has LONG seconds, to read a large part of the database.
 
-    With `in_turn`, such queries run one after the other if the database is SQLite: on several threads they take more CPU time.
+    On SQLite, all queries with `in_turn` run one after the other: on several threads they would take more CPU time.
     """
 
     @wraps(query)

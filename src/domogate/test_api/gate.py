@@ -48,7 +48,10 @@ class Gate:
         self._idle.set()
 
     def wrap(self, app: ASGIApp, readings: Readings) -> ASGIApp:
-        """Return an application that applies the faults, records the traffic, and calls `app`."""
+        """Return an application that applies the faults, records the traffic, and calls `app`.
+
+        `readings` has functions of the gateway behind `app`.
+        """
 
         async def gated(scope: Scope, receive: Any, send: Any) -> None:
             facts = await readings.find_facts(scope, self._rules.needs_user())

@@ -62,7 +62,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
 
 class Traffic:
-    """The newest exchanges. Their number and their size are bounded."""
+    """The newest exchanges: requests with their answers. Their number and their size in memory are bounded."""
 
     def __init__(self, redact: Redact) -> None:
         """`redact` removes secrets from texts and from parsed JSON."""

@@ -78,7 +78,10 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
     """Collect announcements for `seconds` seconds: retained messages, and messages that arrive in this time.
 
     Return the payloads by topic. Base topics of Zigbee2MQTT without a slash are always found; `base` is a base topic with
-    a slash. Raises the same errors as `open_connection`.
+    a slash.
+
+    Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if the broker cannot be used. Raises OSError or UnicodeError
+    if the password file cannot be read.
     """
     received: dict[str, bytes] = {}
     size = 0
@@ -107,7 +110,11 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
 
 
 async def try_connection(broker: MqttBroker) -> None:
-    """Connect, log in and disconnect. Raises the same errors as `open_connection`."""
+    """Connect, log in and disconnect.
+
+    Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if this fails. Raises OSError or UnicodeError if the password
+    file cannot be read.
+    """
     (await _connect(broker, lambda _topic, _payload: None)).close()
 
 

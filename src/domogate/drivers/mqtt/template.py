@@ -71,10 +71,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return found if isinstance(found, str | bool) else None
 
     def find(self, payload: bytes, *, keep_text: bool = False) -> Any:
-        """Return the value at the path, of any JSON type, or None if there is no such value. Raises Unreadable.
+        """Return the value at the path, of any JSON type, or None if there is no such value.
 
         Without a path, the value is the payload as text. If this text is a number, true or false, it is converted, unless
-        `keep_text` is true.
+        `keep_text` is true. Raises Unreadable if the payload cannot be decoded.
         """
         if not self.path:
             text = read_text(payload)

@@ -89,7 +89,10 @@ _STEPS: dict[str, Callable[[int], int]] = {
 
 
 def answer_open(password: str, nonce: str) -> str:
-    """Return the answer to a nonce for the method OPEN. Raises ValueError if the password is not a number."""
+    """Return the answer to the nonce of an OpenWebNet gateway that uses the method OPEN.
+
+    Raises ValueError if the password is not a number.
+    """
     if not (password.isascii() and password.isdigit()):
         raise ValueError("the open password of this gateway is a number")
     value = int(password) & _BITS

@@ -160,7 +160,7 @@ class AuditTrail:
         return chain_check.finish()
 
     async def export(self, after: int = 0) -> AsyncIterator[bytes]:
-        """Yield one line of JSON for each record, with number, entry and hash."""
+        """Yield one line of JSON for each record with a number above `after`. The line has the number, entry and hash."""
         async for record in self._read(after):
             yield _encode_record(record) + b"\n"
 

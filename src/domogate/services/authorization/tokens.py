@@ -82,7 +82,7 @@ class TokenMint:
         return msgspec.structs.replace(self.successor_of(grant.client_id, value), grant_id=grant.id)
 
     def successor_of(self, client_id: str, value: str) -> RefreshToken:
-        """Return a new refresh token that replaces an older refresh token.
+        """Return the record of the new refresh token `value`, which replaces an older refresh token.
 
         The new token has no grant yet: the store gives it the grant of the older token.
         """

@@ -43,7 +43,7 @@ class Bridges:
             self._start(self._bridges)
 
     async def stop(self) -> None:
-        """Tell the subscribers that the modules are not available any more, and disconnect."""
+        """Let each bridge publish that its modules are not available any more, and disconnect it from its broker."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_SIGN_OFF):
                 await asyncio.gather(*(bridge.sign_off() for bridge in self._running), return_exceptions=True)

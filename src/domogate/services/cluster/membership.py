@@ -67,7 +67,7 @@ class ShardMessenger(Protocol):
 
     @property
     def is_connected(self) -> bool:
-        """Whether this member gets messages."""
+        """Whether this member is connected to NATS, so that it can send and get messages."""
         ...
 
     def hold(self, shards: Collection[int]) -> None:

@@ -15,11 +15,11 @@ class ShardDeliveries(Protocol):
         ...
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Stop sending the changes of these shards. Deliveries that are running get a short time to end first."""
+        """Stop sending the changes of the plants of these shards. Running deliveries get a short time to end first."""
         ...
 
     def drop_shards(self, shards: Collection[int]) -> None:
-        """Stop sending the changes of these shards at once."""
+        """Stop sending the changes of the plants of these shards at once."""
         ...
 
 

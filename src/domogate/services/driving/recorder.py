@@ -129,7 +129,10 @@ class Recorder:
         await self._record_newest(report, self._store.record((report,)))
 
     async def confirm(self, end: OrderEnd, report: Report) -> None:
-        """Record the report and the end of its order, in one commit. Raises the same faults as `record_answer`."""
+        """Record the report and the end of its order, in one commit.
+
+        Raises DeviceTimeout if another gateway drives the plant now, and Internal if the store fails.
+        """
         await self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report))
         self.confirmed += 1
 

@@ -90,8 +90,8 @@ def place_modules(draft: TopologyDraft, modules: Sequence[Row[Module]], pattern:
     """Add the modules to the plant. The pattern chooses rooms for modules without an ambient. Without a pattern, these modules
     get no room.
 
-    The pattern finds the room in the name of a module. In this room, the module keeps only the other part of its name. A module
-    for which the pattern finds no room is not added.
+    The pattern finds the room in the name of a module, and the module is added under its name without the room. A module for
+    which the pattern finds no room is not added.
     """
     rooms = [ambient for ambient, _ in draft.ambients.values()]
     taken = {room.id: {module.name.casefold() for module in room.modules} for room in rooms}

@@ -17,7 +17,7 @@ SPAN = 10.0
 
 
 class RefusalLimiter:
-    """Counts the refusals of each IP address in the present period."""
+    """Counts the refused requests with tickets from each IP address, in the present period of SPAN seconds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -45,7 +45,8 @@ class WebhookAdministration:
     async def end(self, user_id: Id, reason: EndReason, *, webhook_id: Id | None = None, address: str = "") -> int:
         """End one webhook of this user, or all webhooks of the user if `webhook_id` is None.
 
-        Return the number of ended webhooks. Applications can read `reason`.
+        Return the number of ended webhooks. Applications can read `reason`. The audit log gets `address`, the IP address of the
+        caller.
         """
         ended = 0
         for webhook in await self.list_active_of(user_id):

@@ -155,10 +155,10 @@ def _label(said: Announcement) -> str:
 
 
 def _is_shown(said: Announcement) -> bool:
-    """Whether the part is for residents.
+    """Whether this part of the device is for residents.
 
-    A part with a category is for the settings or the diagnosis of the device, such as a restart. A device can also say that a
-    part is not shown at first.
+    A part with a category is not: it is for the settings or the diagnosis of the device, for example a restart. A part that
+    the device announces as not enabled by default is not for residents either.
     """
     return not said.text("entity_category") and said.config.get("enabled_by_default") is not False
 
@@ -203,7 +203,10 @@ def _candidate(said: Announcement, translation: Translation) -> Candidate:
 
 
 def _availability(said: Announcement) -> list[dict[str, str]]:
-    """Return the topics that say whether the device is online. Raises Untranslatable."""
+    """Return the topics that say whether the device is online.
+
+    Raises Untranslatable if the options of a module cannot describe these topics.
+    """
     listed = said.config["availability"]
     if not listed and said.text("availability_topic"):
         config = said.config
