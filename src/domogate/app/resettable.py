@@ -23,9 +23,9 @@ from domogate.test_api import (
     Content,
     FaultRules,
     Gate,
+    GatewayFunctions,
     IssuedTokens,
     KitServices,
-    Readings,
     TokenRequest,
     Traffic,
 )
@@ -156,7 +156,7 @@ class ResettableGateway:
         kit = SurfaceApp(SURFACE, services, credentials, base_url=base_url, version=__version__, max_body=max_body)
         gated = self._gate.wrap(
             app,
-            Readings(
+            GatewayFunctions(
                 lambda scope, with_user: find_facts(scope, gateway.verifier if with_user else None), refuse, list_statuses
             ),
         )

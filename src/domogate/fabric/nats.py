@@ -135,15 +135,15 @@ class NatsFabric:
     # shards and signals
 
     def hold(self, shards: Iterable[int]) -> None:
-        """Answer questions about the plants of these shards from now on. Returns at once."""
+        """Answer the requests of other gateways for the plants of these shards from now on. Returns at once."""
         self._shards.add(shards)
 
     def let_go(self, shards: Iterable[int]) -> None:
-        """Answer no new questions about the plants of these shards. Returns at once."""
+        """Answer no new requests of other gateways for the plants of these shards. Returns at once."""
         self._shards.remove(shards)
 
     async def wait_let_go(self) -> None:
-        """Wait until this gateway gets no questions about the shards of `let_go` any more, but only for a short time."""
+        """Wait until this gateway gets no requests for the shards of `let_go` any more, but only for a short time."""
         await wait_for_event(self._shards.equal, _LAST_ANSWERS)
 
     async def flush(self) -> None:

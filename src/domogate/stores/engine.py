@@ -229,7 +229,7 @@ class Database(ABC):
         """Erase values that were replaced, in free space and in the write-ahead log, if the database can do this."""
 
     def explain(self, error: Exception) -> Exception:
-        """Return the error itself, or a DatabaseUnusable if the error means that the database is damaged."""
+        """Return the error itself, or an error of the port (such as StoreUnavailable) that says what is wrong."""
         return error
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ _STREAM = "domogate.stream"
 _REQUEST_ID, _OPERATION = "domogate.request_id", "domogate.operation"
 
 
-class Readings(NamedTuple):
+class GatewayFunctions(NamedTuple):
     """Functions of the running gateway that `Gate` needs."""
 
     find_facts: Callable[[Scope, bool], Awaitable[RequestFacts]]
@@ -47,20 +47,20 @@ class Gate:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def wrap(self, app: ASGIApp, readings: Readings) -> ASGIApp:
+    def wrap(self, app: ASGIApp, functions: GatewayFunctions) -> ASGIApp:
         """Return an application that applies the faults, records the traffic, and calls `app`.
 
-        `readings` has functions of the gateway behind `app`.
+        `functions` has functions of the gateway behind `app`.
         """
 
         async def gated(scope: Scope, receive: Any, send: Any) -> None:
-            facts = await readings.find_facts(scope, self._rules.needs_user())
+            facts = await functions.find_facts(scope, self._rules.needs_user())
             run = _RequestRun(self._rules, scope, facts, send)
             self._running.add(run)
             self._idle.clear()
             at, started = self._clock.now(), perf_counter()
             try:
-                await run.answer(app, receive, readings)
+                await run.answer(app, receive, functions)
             finally:
                 if run in self._running:  # Otherwise a reset has aborted the request.
                     self._running.remove(run)
@@ -124,19 +124,19 @@ class _RequestRun:
         self._is_cut = asyncio.Event()
         self._cutting: asyncio.TimerHandle | None = None
 
-    async def answer(self, app: ASGIApp, receive: Any, readings: Readings) -> None:
+    async def answer(self, app: ASGIApp, receive: Any, functions: GatewayFunctions) -> None:
         if (slow := self._take({FaultKind.SLOW})) is not None:
             await wait_for_event(self._is_cut, slow.ms / 1000)
             if self._is_cut.is_set():
                 return
-        statuses = readings.list_statuses(self.facts.operation)
+        statuses = functions.list_statuses(self.facts.operation)
         instead = self._take(frozenset(kind for kind in INSTEAD if not kind.isdecimal() or int(kind) in statuses))
         if instead is not None and instead.kind is FaultKind.DROP:
             self.cut()
             await _until_gone(receive)
             return
         if instead is not None:
-            await self._refuse(readings.refuse(self.scope, int(instead.kind)))
+            await self._refuse(functions.refuse(self.scope, int(instead.kind)))
             return
         half = self._take({FaultKind.HALF})
         try:
