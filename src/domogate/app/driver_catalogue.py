@@ -55,7 +55,10 @@ class DriverCatalogue:
         await cancel(*self._tasks)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Load the connections again if a gateway changed one of them. This method is a listener of the store."""
+        """If a gateway changed a connection of a driver, read the connections from the store again, in the background.
+
+        This method is a listener of the store.
+        """
         if any(isinstance(change.event, DriverConnectionChanged) for change in changes):
             task = asyncio.create_task(self._load(), name="load connections of drivers")
             self._tasks.add(task)

@@ -195,7 +195,7 @@ class Supervisor:
                 loop.remove_signal_handler(number)
 
     def _on_signal(self) -> None:
-        """Handle a signal to stop. The first signal drains the processes. The second signal sends SIGTERM to each process."""
+        """Handle a signal to stop. At the first signal, all processes drain. At the second, each process gets SIGTERM."""
         if self._stopping.is_set():
             for process in self._running.values():
                 with suppress(ProcessLookupError):  # The process has just ended.

@@ -37,12 +37,12 @@ async def serve(
     process: GatewayProcess | None = None,
     managed: Sequence[ManagedSocket] = (),
 ) -> None:
-    """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
+    """Run a gateway until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    `managed` has the ports that a service manager such as systemd opened. `process` is given if this process is one of several
-    on the same port. In this case `serve` also ends when the supervisor asks for it. If the gateway cannot start, raises
-    BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is damaged) or, only with `named_drivers`,
-    UnnamedDriversError.
+    `managed` has the sockets that a service manager such as systemd opened. If several processes share a port, `process`
+    describes this process, and `serve` also ends when the supervisor asks for it. If the gateway cannot start, raises
+    BadSettings, GatewayRuns, OtherCluster or DatabaseUnusable (the database is damaged). If `named_drivers` is true, may also
+    raise UnnamedDriversError.
     """
     number = None if process is None else process.number
     setup_logs(settings.log_level, settings.log_format, process=number)

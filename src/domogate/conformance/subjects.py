@@ -59,7 +59,7 @@ class Subjects:
         return [{}]
 
     def missing_for(self, operation: Operation) -> str:
-        """Say what is missing if `ids_for` returns nothing."""
+        """Return a text that says what was not found. Call this if `ids_for` returns no ids for the operation."""
         if operation.name in KINDS:
             kind = KINDS[operation.name]
             hint = f"; name one with --module {kind}=PLANT/MODULE" if kind == "thermostat" else ""

@@ -138,7 +138,10 @@ class DirectRequests:
         self.default_headers, self.printed_default = headers, print_headers(headers)
 
     def _find_address(self, client: tuple[str, int] | None, headers: Sequence[Header]) -> str:
-        """Find the address of a client that may be behind a trusted proxy, with the same code as for requests through ASGI."""
+        """Return the IP address of the client, also if the client is behind a trusted proxy.
+
+        The same middleware as for requests through ASGI finds the address.
+        """
         if self._proxies is not None:
             scope: Any = {"type": "http", "client": client, "headers": headers, "scheme": "http"}
             unused: Any = None

@@ -19,7 +19,7 @@ def count_allowed_connections(wanted: int) -> int:
 
 
 def allow_files(needed: int) -> int:
-    """Raise the soft limit to `needed` files if it is lower. Returns the number of files that the process may now open."""
+    """Raise the soft limit of open files to `needed` if it is lower. Return the number of files that may now be open."""
     try:
         import resource
     except ImportError:  # not available on Windows, which has no such limit

@@ -24,7 +24,7 @@ class LoopLag:
             self._timer = None
 
     def longest(self) -> float:
-        """Return the longest delay of the last minute in seconds."""
+        """Return the longest delay of the timer in the last minute, in seconds."""
         return max(self._delays, default=0.0)
 
     def _tick(self, loop: asyncio.AbstractEventLoop, expected: float) -> None:

@@ -1,7 +1,7 @@
 """One connection: one request at a time, with time limits.
 
-For speed there is no timer per request. A connection has one deadline, and the server sweeps all connections regularly
-(`Guards.sweep`).
+For speed there is no timer per request. Each connection has one deadline, and the server checks the deadlines of all
+connections regularly (`Guards.sweep`).
 
 The answer to a request that the connection refuses is plain text, not the error body of a family. It is sent after the answers
 to earlier requests. Then the connection is closed.

@@ -6,7 +6,10 @@ _CACHE_KIB = 16 * 1024
 
 
 class UsedIds:
-    """Ids and the place of each. They are in a temporary SQLite file, which is deleted at the end, even after a crash."""
+    """The ids in an estate file, and the place in the file where each id is first used.
+
+    They are in a temporary SQLite file, which is deleted by `close`, and also if the process crashes.
+    """
 
     def __init__(self) -> None:
         self._table = sqlite3.connect("", isolation_level=None)

@@ -15,9 +15,9 @@ def split_picture(picture: Picture, size: int) -> tuple[Pictured, list[bytes]]:
 
 
 async def join_picture(first: Pictured, receive: Callable[[], Awaitable[bytes]]) -> Picture:
-    """Receive the other parts of the picture and join them.
+    """Receive the parts of the picture that come after the part `first`. Return the whole picture.
 
-    Raises NotAMessage if the received parts are not the parts of this picture, in their order.
+    Raises NotAMessage if the parts are not those of this picture in their order, or if the picture is too large.
     """
     content = bytearray(first.content)
     for _ in range(first.parts):

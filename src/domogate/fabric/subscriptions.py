@@ -15,8 +15,8 @@ _log = get_logger(__name__)
 class ShardSubscriptions:
     """Keeps the subscriptions of this gateway equal to the subjects of the shards that it holds.
 
-    After it has subscribed to new shards, it sends a message without content on `<cluster>.held`. Questions that wait for a
-    holder are then sent again at once.
+    After it has subscribed to new shards, it sends a message without content on `<cluster>.held`. Gateways whose
+    orders or questions wait for a holder then send them again at once.
     """
 
     def __init__(self, connection: NatsConnection, cluster: str, on_question: Handler) -> None:

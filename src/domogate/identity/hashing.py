@@ -36,9 +36,9 @@ def _be_nice() -> None:
 
 
 def _give_memory_back() -> None:
-    """When Argon2 frees a large block of memory, make glibc return this block to the operating system.
+    """Tell glibc to return large blocks of memory to the operating system as soon as Argon2 frees them.
 
-    Without this setting, glibc keeps such a block for each hashing thread.
+    Otherwise glibc would keep such a block for each hashing thread.
     """
     with contextlib.suppress(OSError, AttributeError):  # another libc
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 4 * 1024 * 1024)

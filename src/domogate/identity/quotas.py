@@ -14,7 +14,7 @@ DAY = 86_400
 
 
 def day_of(now: float) -> int:
-    """Return the number of days since the epoch, in UTC."""
+    """Return the number of days from 1970-01-01 to the day of `now` (UTC)."""
     return int(now // DAY)
 
 

@@ -58,10 +58,10 @@ class KeyRing:
         retired_kept: float = 86_400.0,
         knowledge: KnowledgeBound | None = None,
     ) -> None:
-        """`algorithm` is preferred for signing. `retired_kept` is the number of seconds for which a retired key still verifies.
+        """`algorithm` is preferred for signing. For `retired_kept` seconds, tokens of a retired key are still accepted.
 
-        This number must be at least the longest lifetime of a token. `knowledge` says whether the data of this gateway are too
-        old. If they are, no token and no ticket is verified.
+        `retired_kept` must be at least the longest lifetime of a token. `knowledge` says whether the data of this gateway are
+        too old. If they are, no token and no ticket is verified.
         """
         if algorithm not in GENERATORS:
             raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")

@@ -15,8 +15,8 @@ from domogate.domain.states import Report
 class AttachedModule(msgspec.Struct, frozen=True):
     """A module with its last known state, as a driver gets it.
 
-    `reported_at` is 0.0 if no driver has reported this state. In this case the state came from an estate file, or the options
-    of the module were changed.
+    `reported_at` is 0.0 if the state may be wrong: it came from an estate file, or after the last report the driver or the
+    options of the module were changed, or an injected fault ended.
     """
 
     module: Module

@@ -97,7 +97,10 @@ def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def succeed_all(tx: Transaction, succeeded: Sequence[Attempt], at: float) -> None:
-    """Do the same as `succeed` for attempts with different keys, with three statements for all of them."""
+    """Record that these attempts succeeded (see `succeed`). No two of them may have the same key.
+
+    This needs only three SQL statements for all attempts together.
+    """
     counts = _Counts(tx, succeeded, at)
     for attempt in succeeded:
         counts.take_back(attempt.address, attempt)

@@ -17,7 +17,10 @@ _NEWEST_CHANGE = select(changes.c.at).order_by(changes.c.cursor.desc()).limit(1)
 
 
 def find_last_time(connection: Connection) -> float | None:
-    """Return the stored time. In a store of an earlier version, which has none, return the time of the newest change."""
+    """Return the stored time of a gateway's clock, or None if no gateway has used the store.
+
+    A store of an earlier version has no such time. For it, return the time of the newest change.
+    """
     found = connection.execute(_LAST_TIME).scalar()
     return found if found is not None else connection.execute(_NEWEST_CHANGE).scalar()
 

@@ -256,7 +256,7 @@ class Transaction:
 
     @property
     def position(self) -> int:
-        """The cursor of the last event of this transaction. All changes of earlier transactions are before this cursor."""
+        """The cursor of the last event of this transaction so far. No change of an earlier transaction has a higher cursor."""
         return self._start + len(self.events)
 
     def emit(self, event: Event) -> None:

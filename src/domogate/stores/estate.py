@@ -125,7 +125,7 @@ class SqlEstate(SqlEstateHistory):
 
 
 def _prepare_next(parts: Iterator[list[EstatePlant]]) -> tuple[Estate, EstateRows] | None:
-    """Return the next part with its rows, or None after the last part."""
+    """Return the next part of the estate and its database rows, or None after the last part."""
     plants = next(parts, None)
     if plants is None:
         return None

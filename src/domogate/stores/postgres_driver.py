@@ -45,7 +45,10 @@ def limited_connection() -> "type[psycopg.Connection[Any]]":
     import psycopg  # an extra, which is not installed with SQLite
 
     def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Wait for the server as the database driver does, but check the time limit several times per second."""
+        """Wait for the server with the generator `waiting` of the database driver.
+
+        Raises TimeoutError at the time limit, which is checked several times per second.
+        """
         try:
             wanted = next(waiting)
             while True:

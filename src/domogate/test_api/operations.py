@@ -1,4 +1,4 @@
-"""Operations that reset the gateway, replace its estate, issue tokens, move time, and show commands and traffic."""
+"""Operations that reset the gateway, replace its estate, issue tokens, advance the clock, and show commands and traffic."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""The MQTT driver: the modules of each plant, each reached through the broker that its options name."""
+"""The MQTT driver. It reaches each module through the broker that the options of the module name."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence

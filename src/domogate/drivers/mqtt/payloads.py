@@ -24,7 +24,7 @@ def read_json(payload: bytes) -> Any:
 
 
 def read_object(payload: bytes) -> dict[str, Any]:
-    """Return a JSON object. Raises Unreadable if the payload is something else."""
+    """Return the JSON object in the payload. Raises Unreadable if the payload is not a JSON object."""
     value = read_json(payload)
     if not isinstance(value, dict):
         raise Unreadable("it is not a JSON object")

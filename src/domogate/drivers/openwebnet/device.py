@@ -54,7 +54,7 @@ class Device(ABC):
 
     @abstractmethod
     def restore(self, last: State | None) -> None:
-        """Continue from the last known state of the module."""
+        """Start with the last known state of the module. None means that no state is known."""
 
     @abstractmethod
     def receive(self, event: Event, at: float) -> bool:

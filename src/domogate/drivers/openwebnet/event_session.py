@@ -1,4 +1,4 @@
-"""The event session of one OpenWebNet gateway. It receives all events of the bus, and is opened again after a loss."""
+"""The event session of one OpenWebNet gateway. It receives all events of the bus. If it is lost, it is opened again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

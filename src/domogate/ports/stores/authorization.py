@@ -31,7 +31,7 @@ class GrantStore(Protocol):
 
     async def revoke_grant(self, grant_id: Id, at: float) -> bool: ...
     async def revoke_grants(self, user_id: Id, client_id: str | None, at: float) -> int:
-        """Revoke the user's grants to the client (None means every client). Return their number."""
+        """Revoke the user's grants to the client (None means every client). Return how many grants were revoked."""
         ...
 
 

@@ -76,7 +76,7 @@ class WebhookStore(Protocol):
     async def list_pending(
         self, webhook_id: Id, *, dead: bool, after: int = 0, limit: int, due_at: float | None = None
     ) -> Sequence[PendingDelivery]:
-        """Return pending deliveries in cursor order. With `dead`, return dead letters.
+        """Return pending deliveries after the cursor `after`, in cursor order. If `dead` is true, return dead letters instead.
 
         With `due_at`, return only deliveries whose next attempt is at or before this time.
         """

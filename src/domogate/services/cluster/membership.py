@@ -143,7 +143,7 @@ class Membership:
         return self.member is not None and self.member.id not in self._sharing and self._link.state is MessageLink.CUT_OFF
 
     def list_members(self) -> tuple[LiveMember, ...]:
-        """Return the members at the last renewal.
+        """Return the members of the cluster, as they were when this member last renewed its lease.
 
         The time since this renewal is subtracted from the time left of each lease.
         """

@@ -152,7 +152,10 @@ class Propagation:
     # changes of others
 
     def on_question(self, asker: str, cursor: int) -> None:
-        """Answer as soon as this gateway has applied the change with this cursor. If it has applied the change, answer now."""
+        """Another gateway (`asker`) asks whether this gateway has applied the change with this cursor.
+
+        Answer now if it has, otherwise as soon as it has.
+        """
         if self._store.applied >= cursor:
             self._answer(asker)
             return

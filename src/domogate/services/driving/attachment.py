@@ -162,7 +162,7 @@ class Attachment:
             self._retry = None
 
     def end(self) -> None:
-        """Do not load the plant from the store again, and cancel the planned retry."""
+        """Never read the plant from the store again. If a retry is planned, cancel it."""
         self._ended = True
         self._cancel_retry()
 

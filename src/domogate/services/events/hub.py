@@ -181,7 +181,7 @@ class Hub:
             raise TooManyStreams(f"The {of} already has {most} open event streams, which is the limit. Close one first.")
 
     def _index(self, stream: Stream) -> None:
-        """Index the stream by its present dependencies, and remove its old dependencies from the index."""
+        """Index the stream by what its rights depend on now (user, grant, plants and so on), and remove its old entries."""
         if stream.closed:
             return
         before, now = self._streams[stream], set(stream.rights.list_dependencies())

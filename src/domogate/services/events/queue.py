@@ -45,5 +45,5 @@ class EventWriter(Protocol):
         ...
 
     async def until_writable(self) -> None:
-        """Wait while too many earlier bytes wait for the client, so that no more bytes can be written."""
+        """Wait until the connection can take more bytes. It cannot if too many bytes wait to be sent to the client."""
         ...

@@ -67,9 +67,9 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 
 
 class HomeEnergy(msgspec.Struct, frozen=True):
-    """The energy that a home used. `total` is the sum of the energy meters.
+    """The energy that a home used in a period. `total` is the sum of the energy meters.
 
-    If no energy meter of the home measured something, `total` is the sum of the plugs.
+    If no energy meter has measured values in the period, `total` is the sum of the plugs.
     """
 
     total: Used

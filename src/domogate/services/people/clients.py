@@ -49,9 +49,9 @@ class Clients:
         return client, secret
 
     async def add_own(self, client: Client, *, confidential: bool, most: int, by: Actor) -> tuple[Client, str | None]:
-        """Register a client that belongs to the actor. `most` is the number of clients that the actor may have.
+        """Register a client that belongs to the actor. Return the client and its secret (None for a public client).
 
-        Raises Conflict if the actor has this number already.
+        `most` is the number of clients that the actor may have. Raises Conflict if the actor has this number already.
         """
         assert by.user_id is not None, "the command line owns no clients"
         client, secret = _with_secret(client, confidential=confidential)

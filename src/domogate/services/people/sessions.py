@@ -117,7 +117,7 @@ class Sessions(SecondFactorChanges):
         return None
 
     async def confirm_person(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
-        """Do the same as `confirm_password`, but accept an empty password if the login was recent."""
+        """Return None if the password is right, or if it is empty and the login was recent. Otherwise return the reason."""
         if not password and self.is_recent(person):
             return None
         return await self.confirm_password(person, password, address)

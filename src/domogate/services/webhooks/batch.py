@@ -110,10 +110,10 @@ class DeliveryBatch:
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
-        """Return the results in the order of the deliveries.
+        """Send the deliveries, and return their results in the same order.
 
-        If `send` raises Undelivered, this becomes a result. Any other exception of `send` is raised when all running posts
-        have ended.
+        If `send` raises Undelivered, the result of this delivery says so. Any other exception of `send` is raised when all
+        running posts have ended.
         """
         by_module: dict[Id | None, list[Delivery]] = {}
         for delivery in deliveries:

@@ -66,7 +66,7 @@ class Dispatcher:
     ) -> None:
         """`given_up`: at this age, an undelivered event becomes a dead letter. `dead_kept`: how long dead letters are kept.
 
-        `check_every`: the time between two checks whether the clock was set. Times are in seconds. `may_prune`: whether the
+        `check_every`: the time between two checks whether the clock has jumped. Times are in seconds. `may_prune`: whether the
         clock may be trusted, so that old dead letters may be removed. `holdings`: the plants of this gateway in a cluster, None
         for all plants. `is_current`: whether this gateway knows the latest rights.
         """

@@ -202,9 +202,10 @@ class Webhooks:
         return found[:limit]
 
     async def replay(self, principal: Principal, webhook_id: Id, cursors: Collection[int] | None, *, address: str = "") -> int:
-        """Do the same as `WebhookAdministration.replay`, but only for a webhook of this client and user.
+        """Try the dead letters with these cursors again (None means all dead letters), for a webhook of this client and user.
 
-        Also raises NoSuchPlant, NotYourPlant.
+        Return the number of dead letters that are tried again. Raises NotFound, NoSuchPlant, NotYourPlant, or Conflict if the
+        webhook has ended.
         """
         await self._get_active(principal, webhook_id)
         return await self._administration.replay(webhook_id, cursors, who=principal.user_id, address=address)

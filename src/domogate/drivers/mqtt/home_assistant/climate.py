@@ -49,7 +49,10 @@ def translate_climate(said: Announcement) -> Translation:
 
 
 def _modes(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the entries of the tables `state` and `command` for the mode, and for the function if the thermostat cools."""
+    """Return the entries for the tables `state` and `command` of the module.
+
+    They say how its mode is read and set. If the thermostat cools, they also say this for its function (heating or cooling).
+    """
     modes = said.words("modes", _EVERY_MODE)
     cools = "cool" in modes
     name, words = ("operation", _OPERATIONS) if cools else ("mode", _MODES)

@@ -1,4 +1,4 @@
-"""Makes modules from the announcements of devices: one for each part that can be driven.
+"""Makes modules from the announcements of devices: one module for each part of a device that can be driven.
 
 Sensors of power and energy are added to the only plug of their device, or become meters.
 """
@@ -111,7 +111,10 @@ def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Can
 
 
 def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) -> list[Announcement]:
-    """Add the sensors of temperature and humidity to the only thermostat of a device. Return the parts that are not used."""
+    """If a device has exactly one thermostat, add its sensors of temperature and humidity to this thermostat.
+
+    Return the announcements of `rest` without the added sensors.
+    """
     at = [number for number, one in enumerate(candidates) if one.kind is DeviceKind.CHRONOTHERMOSTAT and not one.why]
     for measure, units in _CLIMATE_UNITS.items():
         sensors = [said for said in rest if said.component == "sensor" and said.text("device_class") == measure]

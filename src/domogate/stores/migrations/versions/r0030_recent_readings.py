@@ -1,4 +1,4 @@
-"""Adds a table of readings whose key begins with ten minutes instead of an hour. The earlier table stays."""
+"""Adds the table `recent_readings`, which groups readings by ten minutes. The earlier table groups them by hour, and stays."""
 
 import sqlalchemy as sa
 from alembic import op
