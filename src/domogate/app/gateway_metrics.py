@@ -224,7 +224,10 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
 
 
 def name_api(operation: str) -> str:
-    """Return the API to which an operation in the metrics belongs: a family, another API, or the first segment of the path."""
+    """Return the API of an operation in the metrics: the name of its family or of its surface.
+
+    For a request that matches no operation, `operation` is the first path segment. If no API has this segment, return it.
+    """
     return _API_OF.get(operation) or operation.partition(".")[0]
 
 

@@ -49,7 +49,7 @@ class LogoutEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
         return self.pages.render_logout(request, person, client=logout.client, fields=logout.fields)
 
     async def post(self, request: Request) -> Response:
-        """Handles the person's decision, and logout requests that applications send as a form.
+        """Handles the person's decision (to log out or not), and logout requests that applications send as a form.
 
         The browser sends the form of an application without our cookie. So the answer to such a form is a redirect to a URL
         that has the same request in its query. The browser follows the redirect with the cookie.

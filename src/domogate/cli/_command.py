@@ -165,7 +165,9 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
 
 
 def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False, loop_factory: LoopFactory | None = None) -> None:
-    """Run `body` on a new event loop until it ends. Without `loop_factory`, a gateway uses uvloop if it is installed.
+    """Run `body` on a new event loop until it ends. `serving` is true if `body` runs a gateway.
+
+    Without `loop_factory`, a gateway uses uvloop if uvloop is installed.
 
     The program starts with a disabled garbage collector, because imports are faster without it. If `serving` is true, `body`
     must enable it. Otherwise this function enables it before it runs `body`.

@@ -36,7 +36,7 @@ def ask_email(question: str) -> str:
 
 
 def ask_number(question: str, most: int) -> int:
-    """Ask for a number from 1 on. `most` is the largest allowed number."""
+    """Ask the person for a number from 1 to `most`, and return it."""
 
     def parse(text: str) -> int:
         if not (text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most):

@@ -43,7 +43,10 @@ def choose_loop(arguments: Mapping[str, Any]) -> LoopFactory | None:
 
 
 def check_testing(settings: Settings, given: frozenset[str]) -> None:
-    """Raises WrongUsage if a setting in `_FIXED` is given. `given` has the settings that a flag or variable sets."""
+    """Raises WrongUsage if a setting is set that a gateway for tests cannot have (`_FIXED`).
+
+    `given` has the names of the settings that a flag or variable sets.
+    """
     if wrong := [name for name in _FIXED if name in given or getattr(settings, name) != getattr(Settings(), name)]:
         raise WrongUsage(
             f"--testing keeps its data in a temporary folder and replaces them at each reset: leave out {', '.join(wrong)}."

@@ -83,7 +83,7 @@ class Session:
     def credentials_of_other_kind(self, operation: Operation) -> Credentials:
         """Return the key and a token of the kind that the family does not want.
 
-        If the caller of the tool gave only one token, it is the same token as that of `credentials_for`.
+        If the tool was started with only one token, return this token, as `credentials_for` does.
         """
         return self.credentials if operation.needs_access_token else self._access
 

@@ -79,7 +79,7 @@ def _plugs(session: Session, ids: Ids, own: set[str]) -> dict[str, bool]:
 
 
 def _is_status(value: object) -> bool:
-    """Whether the value is a status of a plug (Spec 2.14). Another value is a finding of another rule."""
+    """Whether the value is a status of a plug (Spec 2.14). Another rule reports wrong values."""
     return isinstance(value, list) and bool(value) and all(isinstance(one, bool) for one in value)
 
 

@@ -76,7 +76,7 @@ class Connections:
         return {(setting,): count for setting, count in self._refused.items()}
 
     def add(self, connection: socket.socket, address: str) -> Place:
-        """Count a new connection. If a limit is reached, the connection belongs to the reserve.
+        """Count a new connection, and return its place. If a limit is reached, this place is in the reserve.
 
         Only health checks are answered on connections of the reserve. If the reserve is full, its oldest connection is closed.
         """

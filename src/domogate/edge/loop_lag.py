@@ -8,7 +8,7 @@ _WINDOW = 60.0
 
 
 class LoopLag:
-    """Remembers the delays of a regular timer in the last minute."""
+    """Measures how late the event loop runs a regular timer. Keeps the delays of the last minute."""
 
     def __init__(self) -> None:
         self._delays: deque[float] = deque(maxlen=int(_WINDOW / _TICK))

@@ -176,7 +176,7 @@ def _read_data(node: Node) -> tuple[Any, list[Finding]]:
 
 
 def _without_plants(root: Node) -> Node:
-    """Return the document with an empty list of plants, because the plants were passed on before."""
+    """Return the document with an empty list of plants. The parser has already passed each plant to `_take_plant`."""
     if not isinstance(root, Mapping) or PLANTS not in root.entries:
         return root
     entry = root.entries[PLANTS]

@@ -99,7 +99,8 @@ class SchemaGuide:
 def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
     """Return the value of a scalar. A quoted value is always text.
 
-    Without quotes, an empty value, `null` and `~` are None. Other values are text if `as_text` is true.
+    Without quotes, an empty value, `null` and `~` are None. Other values are text if `as_text` is true, otherwise
+    booleans, numbers or text, as they are written.
     """
     if not scalar.plain:
         return scalar.text

@@ -76,8 +76,8 @@ class Inbox:
     async def receive(self) -> bytes:
         """Wait for the next message.
 
-        Raises NoRespondersError if nobody is subscribed to the subject to which the question was sent, and ConnectionError if
-        the connection is lost.
+        Raises ConnectionError if the connection is lost. Raises NoRespondersError if an answer was expected here, but nobody is
+        subscribed to the subject to which this gateway sent its message.
         """
         try:
             message = await self._messages.next_msg(None)

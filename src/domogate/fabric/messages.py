@@ -45,7 +45,7 @@ _FAULTS: dict[str, type[Fault]] = {
 
 
 class Execute(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="execute"):
-    """A question that asks another gateway to execute an order.
+    """A message that asks another gateway to execute an order.
 
     `left` is the number of seconds from the time at which the message was sent to the deadline of the order.
     """

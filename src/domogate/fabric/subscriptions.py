@@ -42,7 +42,7 @@ class ShardSubscriptions:
         return f"{self._prefix}.shard.{shard}"
 
     def add(self, shards: Iterable[int]) -> None:
-        """Subscribe to these shards, in the background."""
+        """Subscribe to the messages for these shards, in the background."""
         self.held.update(shards)
         self._change()
         self._note_move()

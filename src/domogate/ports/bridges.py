@@ -34,7 +34,7 @@ class BridgeClient(Protocol):
         ...
 
     def receive(self, topic: str, payload: bytes, *, retained: bool) -> None:
-        """Take a message of a subscribed topic. It must return fast."""
+        """Take a message of a subscribed topic. This method must return fast."""
         ...
 
 

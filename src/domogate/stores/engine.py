@@ -174,7 +174,7 @@ class Database(ABC):
 
     @abstractmethod
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Store this position: its transaction changed plants or states, so recorders of other processes empty their caches."""
+        """Store the cursor of a transaction that changed plants or states, so that other recorders empty their caches."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:

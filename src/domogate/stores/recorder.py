@@ -212,12 +212,12 @@ class Recorder:
         return None
 
     def begin_shared(self, structure: int, fences: Collection[tuple[int, int]]) -> None:
-        """Call this at the start of a transaction with the shared lock.
+        """Clear the cache if it may be wrong. Call this at the start of a transaction with the shared lock.
 
-        Before such a transaction, the changes of other gateways are not read, so the cache may be wrong. If `structure` (the
-        cursor of the last transaction that changed plants or states with the exclusive lock) is new, another gateway has
-        changed plants or states. If an epoch in `fences` is new, another gateway has held this shard.
-        In both cases the cache is cleared, and the modules are read again.
+        Before such a transaction, the changes of other gateways are not read. `structure` is the cursor of the last
+        transaction that changed plants or states with the exclusive lock. If this recorder does not know this cursor yet,
+        another gateway has changed plants or states. `fences` has shards with their epochs. If this recorder does not know an
+        epoch yet, another gateway may have held this shard. In both cases the modules are read from the store again.
         """
         if structure != self.structure or any(self._epochs.get(shard) != epoch for shard, epoch in fences):
             self.forget()

@@ -173,7 +173,7 @@ class SqlSubject:
         self._used.add(database.name)
 
     async def stop(self) -> None:
-        """Finish the queued writes, then close the database. This method does not wait for a database that does not answer."""
+        """Finish the queued writes, then close the database. If it does not answer, stop after a limited time."""
         writer, self._writer = self._writer, None
         readers, self._readers = self._readers, None
         probe, self._probe = self._probe, None

@@ -97,7 +97,7 @@ class DimensionWriting(_Dimension, frozen=True, gc=False):
 
 
 class DimensionReading(_Dimension, frozen=True, gc=False):
-    """The answer of a device to a request, or a report without a request."""
+    """The values of a dimension, which a device sends as the answer to a request, or without a request."""
 
 
 Request = Normal | StatusRequest | DimensionRequest | DimensionWriting

@@ -50,7 +50,7 @@ class SimulatedModule:
         self.absence: Absence | None = None
 
     def matches(self, module: Module) -> bool:
-        """Whether the kind and the options of the module are the same as before. If so, its device is kept.
+        """Whether the module still has the kind and the options with which its device was made. If so, the device is kept.
 
         The option `simulate` is not compared.
         """

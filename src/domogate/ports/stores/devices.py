@@ -79,7 +79,7 @@ class OrderStore(Protocol):
         ...
 
     async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:
-        """Change QUEUED to SENT.
+        """Change the status of the order from QUEUED to SENT.
 
         Exactly one caller gets True, and sends the order. All other callers get False. If the deadline has passed, every caller
         gets False.

@@ -135,7 +135,7 @@ class LeaseStore(Protocol):
         ...
 
     async def leave(self, member_id: Id) -> None:
-        """Give back all shards and the lease."""
+        """Give back all shards of the member, and end its lease."""
         ...
 
 

@@ -35,7 +35,7 @@ class _Kind:
 
 
 class RefusalCounts:
-    """Counts the refusals of the current minute. `append` adds an entry to the log."""
+    """Counts the refusals of the current minute. `append` adds an entry to the audit log."""
 
     def __init__(self, append: Callable[[AuditEntry], None], clock: Clock) -> None:
         self._append = append

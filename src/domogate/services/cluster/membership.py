@@ -170,7 +170,7 @@ class Membership:
         self._loop = asyncio.create_task(self._renew_regularly(), name="renew the lease")
 
     def wake(self) -> None:
-        """Renew the lease at once, for example because another member has released shards, or because NATS was lost."""
+        """Renew the lease at once, for example if another member has released shards, or if the connection to NATS is lost."""
         self._woken.set()
 
     def begin_leave(self) -> None:

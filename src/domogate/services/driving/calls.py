@@ -146,7 +146,7 @@ class DriverCalls:
         return call.outcome
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
-        """Set the timer for all running calls. One timer takes less time than a timer for each call."""
+        """Set the timer for all running calls to the time `at`. One timer takes less time than a timer for each call."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at

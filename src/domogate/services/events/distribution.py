@@ -1,7 +1,7 @@
 """Passes changes to the streams that show them, and writes the events of each stream to its connection.
 
-If changes come faster than they can be written, several events wait for the same stream. Then one write sends all of them: a
-system call takes more time than everything else that an event needs (Decision 0145).
+If changes come faster than they can be written, several events wait for the same stream. Then one write sends all of them,
+because the system call of a write takes a large part of the CPU time that an event needs (Decision 0145).
 """
 
 import asyncio

@@ -15,7 +15,7 @@ class QueueLimits(msgspec.Struct, frozen=True):
 
 
 class EventQueue:
-    """Events that the client has not received yet, each with its bytes."""
+    """The events of a stream that wait for the client, each with the bytes to send."""
 
     def __init__(self, limits: QueueLimits) -> None:
         self._limits = limits

@@ -44,7 +44,7 @@ class PeriodReading(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """Used energy in watt hours. `now` is for the period, `before` is for the previous period, which has the same length.
+    """Used energy in watt hours. `now` is for the requested period, `before` for the period of the same length before it.
 
     A value is None if nothing was measured.
     """

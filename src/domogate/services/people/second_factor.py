@@ -14,7 +14,7 @@ _SECRET_BYTES = 20
 
 
 class SecondFactor:
-    """Makes secrets and checks codes. Codes of the previous and the next time step are also valid (RFC 6238 §5.2).
+    """Makes TOTP secrets and checks TOTP codes. Codes of the previous and the next time step are also valid (RFC 6238 §5.2).
 
     `use_totp_step` of the store ensures that no code is used twice, even if two gateways get the code.
     """

@@ -152,7 +152,7 @@ def _can_have(module: Module, fault: InjectedFault, value: str) -> bool:
 
 
 class FaultExpiry:
-    """Clears injected faults when they end."""
+    """Removes each injected fault when the time of the fault is over."""
 
     def __init__(self, injector: FaultInjector, clock: Clock) -> None:
         self._injector = injector

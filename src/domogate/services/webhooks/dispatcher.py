@@ -164,7 +164,7 @@ class Dispatcher:
                 await asyncio.sleep(_RETRY)
 
     def _add(self, webhook: Webhook) -> None:
-        """Start to deliver a stored webhook. If the webhook is known already, its worker reads it from the store again."""
+        """Start the deliveries of a stored webhook. If it has a worker already, the worker reads it from the store again."""
         if webhook.id not in self._workers and self._accepts(webhook.plant_id):
             worker = WebhookWorker(webhook, self._context)
             self._workers[webhook.id] = worker

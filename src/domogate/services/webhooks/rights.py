@@ -1,4 +1,4 @@
-"""Checks the rights of a webhook before every post (Decision 0043)."""
+"""Checks the rights of a webhook before each event is sent to its receiver (Decision 0043)."""
 
 from collections.abc import Callable
 
