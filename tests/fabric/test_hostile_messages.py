@@ -23,13 +23,13 @@ from domogate.fabric.messages import (
     Execute,
     NotAMessage,
     Pictured,
-    Question,
     Read,
     Refused,
     Reported,
+    Request,
     TakePicture,
     decode_answer,
-    decode_question,
+    decode_request,
     encode,
 )
 from domogate.fabric.pictures import split_picture
@@ -44,7 +44,7 @@ from support.nats_server import NatsServer, nats_server
 
 SUBJECT = f"test.shard.{SHARD}"
 EXECUTE = Execute("order 1", PLANT, PLUG, SwitchPlug(on=True), None, 5.0)
-VALID: list[Question | Answer] = [
+VALID: list[Request | Answer] = [
     EXECUTE,
     Execute("order 2", PLANT, PLUG, SetLight(on=True, level=50), make_id(3), 5.0),
     Read(PLANT, PLUG, 5.0),
@@ -94,12 +94,12 @@ class TestDecoding:
     @given(st.one_of(st.binary(max_size=200), damaged()))
     def test_bytes_are_a_valid_message_or_refused(self, content: bytes) -> None:
         try:
-            question = decode_question(content)
+            request = decode_request(content)
         except NotAMessage:
             pass
         else:
-            assert abs(question.left) <= LONGEST_WAIT
-            assert len(question.plant_id) == len(question.module_id) == 36
+            assert abs(request.left) <= LONGEST_WAIT
+            assert len(request.plant_id) == len(request.module_id) == 36
         try:
             answer = decode_answer(content)
         except NotAMessage:
@@ -107,9 +107,9 @@ class TestDecoding:
         assert not isinstance(answer, Refused) or len(answer.fault().message) <= 1_000
 
     @pytest.mark.parametrize("content", WRONG)
-    def test_wrong_questions_are_refused(self, content: bytes) -> None:
+    def test_wrong_requests_are_refused(self, content: bytes) -> None:
         with pytest.raises(NotAMessage):
-            decode_question(content)
+            decode_request(content)
 
     @given(st.binary(max_size=300))
     def test_bytes_about_rates_are_ignored_if_they_are_not_valid(self, content: bytes) -> None:
@@ -213,8 +213,8 @@ class TestAStranger:
         assert max(len(str(entry)) for entry in warnings) < 500
 
     async def test_cannot_answer_with_a_long_id(self, b: Side, stranger: Client) -> None:
-        questions: asyncio.Queue[Msg] = asyncio.Queue()
-        await stranger.subscribe("test.progress", cb=questions.put)
+        requests: asyncio.Queue[Msg] = asyncio.Queue()
+        await stranger.subscribe("test.progress", cb=requests.put)
         await flush(stranger)
         answers: asyncio.Queue[Id] = asyncio.Queue()
         progress = NatsProgress(b.connection, "test")
@@ -222,19 +222,19 @@ class TestAStranger:
         await b.connection.flush()
         async with asyncio.timeout(60):
             progress.ask(1)
-            inbox = msgspec.msgpack.decode((await questions.get()).data)[0]
+            inbox = msgspec.msgpack.decode((await requests.get()).data)[0]
             for sender in ("x" * 101, make_id(1)):
                 await stranger.publish(inbox, msgspec.msgpack.encode([sender, 1]))
             assert await answers.get() == make_id(1)
 
-    async def test_sends_questions_without_a_reply_subject_in_vain(self, a: Side, b: Side, stranger: Client) -> None:
+    async def test_sends_requests_without_a_reply_subject_in_vain(self, a: Side, b: Side, stranger: Client) -> None:
         await stranger.publish(SUBJECT, encode(EXECUTE))
         await flush(stranger)
         order = order_within(60)
         assert await a.fabric.execute(order) == REPORT
         assert {executed.id for executed in b.host.orders} == {order.id}
 
-    async def test_cannot_fill_the_memory_with_questions_that_wait(
+    async def test_cannot_fill_the_memory_with_requests_that_wait(
         self, b: Side, stranger: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(nats_fabric, "_MOST_ANSWERING", 5)

@@ -1,6 +1,6 @@
-"""The messages between gateways: questions to the gateway that drives a plant, and the answers of this gateway.
+"""The messages between gateways: requests to the gateway that drives a plant, and the answers of this gateway.
 
-In this module, orders and requests for pictures are called questions too. A question has the remaining seconds until
+A request is an order, a question or a request for a picture. It has the remaining seconds until
 its deadline, not a time of day, because the clocks of two machines differ.
 
 A message can come from a faulty program, or from a stranger who may publish on the NATS server. So each field has limits, and
@@ -27,12 +27,12 @@ from domogate.domain.ids import Id
 from domogate.domain.states import Report
 
 LARGEST_PICTURE = 1 << 20
-_LARGEST_QUESTION = 4_096
+_LARGEST_REQUEST = 4_096
 _LARGEST_ANSWER = LARGEST_PICTURE + 1_024
 _LONGEST_TEXT = 1_000
 
 LONGEST_WAIT = 3_600.0
-"""In seconds. A question never waits longer than this for its device."""
+"""In seconds. A request never waits longer than this for its device."""
 
 _Uuid = Annotated[Id, Meta(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
 _OrderId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00]*\Z")]
@@ -73,7 +73,7 @@ class TakePicture(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="p
     left: _Left
 
 
-Question = Execute | Read | TakePicture
+Request = Execute | Read | TakePicture
 
 
 class Reported(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="reported"):
@@ -103,13 +103,13 @@ class Refused(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refus
 
 
 class Elsewhere(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="elsewhere"):
-    """An answer: the gateway that got the question does not drive the plant any more. It did not ask the device."""
+    """An answer: the gateway that got the request does not drive the plant any more. It did not ask the device."""
 
 
 Answer = Reported | Pictured | Refused | Elsewhere
 
 encode = msgspec.msgpack.Encoder().encode
-_decode_question: Callable[[bytes], Question] = msgspec.msgpack.Decoder(Question).decode
+_decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode
 _decode_answer: Callable[[bytes], Answer] = msgspec.msgpack.Decoder(Answer).decode
 
 T = TypeVar("T")
@@ -119,9 +119,9 @@ class NotAMessage(ValueError):
     """The received bytes are not a valid message."""
 
 
-def decode_question(content: bytes) -> Question:
-    """Decode a question of another gateway. Raises NotAMessage if the content is not a valid question."""
-    return decode(_decode_question, content, _LARGEST_QUESTION)
+def decode_request(content: bytes) -> Request:
+    """Decode a request of another gateway. Raises NotAMessage if the content is not a valid request."""
+    return decode(_decode_request, content, _LARGEST_REQUEST)
 
 
 def decode_answer(content: bytes) -> Answer:

@@ -1,7 +1,7 @@
 """The fabric of a cluster: orders, questions and requests for pictures go over NATS to the gateway that drives the plant.
 
-In this module, all three are called questions. Each shard has one NATS subject. A gateway subscribes to the subjects of the
-shards that it holds. A question about a plant that this gateway drives does not use NATS. Messages on three more subjects wake
+In this module, all three are called requests. Each shard has one NATS subject. A gateway subscribes to the subjects of the
+shards that it holds. A request about a plant that this gateway drives does not use NATS. Messages on three more subjects wake
 up other gateways: after a commit; after a gateway has joined or left the cluster, or has released shards; and after a gateway
 has subscribed to shards. These messages have no content. Messages on one more subject say how many requests were admitted.
 """
@@ -32,13 +32,13 @@ from domogate.fabric.messages import (
     Execute,
     NotAMessage,
     Pictured,
-    Question,
     Read,
     Refused,
     Reported,
+    Request,
     TakePicture,
     decode_answer,
-    decode_question,
+    decode_request,
     encode,
     refuse,
 )
@@ -49,13 +49,13 @@ from domogate.ports import Clock, DeviceHost, MessageTrace, NotHeld, Picture
 _log = get_logger(__name__)
 
 _MOST_ANSWERING = 10_000
-"""The largest number of questions of other gateways that are answered at the same time. More questions are refused."""
+"""The largest number of requests of other gateways that are answered at the same time. More requests are refused."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 1.0
-"""In seconds. If there is no answer after this time, the question is sent again: the question or its answer may be lost."""
+"""In seconds. If there is no answer after this time, the request is sent again: the request or its answer may be lost."""
 _FEED_PAUSE = 0.005
 _LAST_ANSWERS = 1.0
-"""In seconds. A gateway that lets shards go or leaves the cluster answers earlier questions for at most this time."""
+"""In seconds. A gateway that lets shards go or leaves the cluster answers earlier requests for at most this time."""
 _LEEWAY = 0.15
 """In seconds. A caller still waits for this time after the deadline.
 
@@ -83,7 +83,7 @@ class NatsFabric:
         spread: Callable[[float], Awaitable[None]],
         trace: MessageTrace | None = None,
     ) -> None:
-        """`is_moving` returns whether a shard whose holder does not answer will soon have another holder. If so, a question
+        """`is_moving` returns whether a shard whose holder does not answer will soon have another holder. If so, a request
         waits for the new holder.
 
         `spread` waits until all gateways know what an order has changed, but not longer than the given number of seconds.
@@ -96,16 +96,16 @@ class NatsFabric:
         self._spread = spread
         self._trace = trace
         self._local = InProcessFabric(clock)
-        self._shards = ShardSubscriptions(connection, cluster, self._on_question)
+        self._shards = ShardSubscriptions(connection, cluster, self._on_request)
         self._stalls = StallMeter()
         self._answering: set[asyncio.Task[None]] = set()
         self._feed_timer: asyncio.TimerHandle | None = None
         self._not_valid = LimitedLog(_log, "messages of other gateways are not valid")
         self._not_sent = LimitedLog(_log, "answers not sent to the gateways that asked")
         self.asked = 0
-        """The number of questions that this gateway has sent to other gateways since its start."""
+        """The number of requests that this gateway has sent to other gateways since its start."""
         self.answered = 0
-        """The number of questions of other gateways that this gateway has begun to answer since its start."""
+        """The number of requests of other gateways that this gateway has begun to answer since its start."""
 
     def serve(self, host: DeviceHost) -> None:
         self._local.serve(host)
@@ -116,7 +116,7 @@ class NatsFabric:
         await self._shards.start()
 
     async def finish(self) -> None:
-        """Wait until the questions of other gateways are answered, but only for a short time."""
+        """Wait until the requests of other gateways are answered, but only for a short time."""
         if self._answering:
             await asyncio.wait(self._answering, timeout=_LAST_ANSWERS)
 
@@ -193,12 +193,12 @@ class NatsFabric:
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
-    # questions of this gateway
+    # requests of this gateway
 
     async def execute(self, order: Order) -> Report:
         def ask(subject: str, left: float) -> Awaitable[Report]:
-            question = Execute(order.id, order.plant_id, order.module_id, order.command, order.user_id, left)
-            return self._request_report(subject, question)
+            request = Execute(order.id, order.plant_id, order.module_id, order.command, order.user_id, left)
+            return self._request_report(subject, request)
 
         return await self._ask(order.plant_id, order.deadline, lambda: self._local.execute(order), ask)
 
@@ -230,7 +230,7 @@ class NatsFabric:
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:
-            moved = self._shards.moved  # Read before the question is sent, so that no new holder is missed.
+            moved = self._shards.moved  # Read before the request is sent, so that no new holder is missed.
             try:
                 if shard in self._shards.held:
                     return await ask_here()
@@ -253,72 +253,72 @@ class NatsFabric:
             await wait_for_event(moved, min(pause, deadline - self._clock.now()))
             pause = min(2 * pause, _LONGEST_RETRY)
 
-    async def _request_report(self, subject: str, question: Execute | Read) -> Report:
-        seconds = min(question.left + _LEEWAY, _ASK_AGAIN)
+    async def _request_report(self, subject: str, request: Execute | Read) -> Report:
+        seconds = min(request.left + _LEEWAY, _ASK_AGAIN)
         with self._make_span(subject) as headers:
-            content = await self._connection.request(subject, encode(question), seconds, headers)
+            content = await self._connection.request(subject, encode(request), seconds, headers)
         answer = decode_answer(content)
         if not isinstance(answer, Reported):
             _refuse(answer)
-        if (answer.report.plant_id, answer.report.module_id) != (question.plant_id, question.module_id):
+        if (answer.report.plant_id, answer.report.module_id) != (request.plant_id, request.module_id):
             raise NotAMessage("the report is about another module")
         return answer.report
 
-    async def _request_picture(self, subject: str, question: TakePicture) -> Picture:
+    async def _request_picture(self, subject: str, request: TakePicture) -> Picture:
         """Ask for a picture. If the picture is too large for one message, it comes in several messages."""
         with self._make_span(subject) as headers:
-            async with asyncio.timeout(question.left + _LEEWAY), self._connection.open_inbox() as inbox:
-                await self._connection.publish(subject, encode(question), inbox.subject, headers)
+            async with asyncio.timeout(request.left + _LEEWAY), self._connection.open_inbox() as inbox:
+                await self._connection.publish(subject, encode(request), inbox.subject, headers)
                 answer = decode_answer(await inbox.receive())
                 if isinstance(answer, Pictured):
                     return await join_picture(answer, inbox.receive)
         return _refuse(answer)
 
     def _make_span(self, subject: str) -> AbstractContextManager[dict[str, str] | None]:
-        """Make a span for a question, and return the headers of its message. They are None if there are no traces."""
+        """Make a span for a request, and return the headers of its message. They are None if there are no traces."""
         return nullcontext() if self._trace is None else self._trace.ask(subject)
 
-    # questions of other gateways
+    # requests of other gateways
 
-    async def _on_question(self, message: Msg) -> None:
+    async def _on_request(self, message: Msg) -> None:
         if not message.reply:
             return  # Nobody waits for the answer.
         received = self._clock.now() - self._stalls.seconds()
         try:
-            question = decode_question(message.data)
+            request = decode_request(message.data)
         except NotAMessage as error:
             self._not_valid.warn(error)
-            await self._send(message.reply, refuse(Internal("the question is not valid")))
+            await self._send(message.reply, refuse(Internal("the request is not valid")))
             return
         if len(self._answering) >= _MOST_ANSWERING:
-            await self._send(message.reply, refuse(DeviceTimeout("too many questions of other gateways are waiting")))
+            await self._send(message.reply, refuse(DeviceTimeout("too many requests of other gateways are waiting")))
         else:
-            answering: Awaitable[None] = self._answer(question, message.reply, received)
+            answering: Awaitable[None] = self._answer(request, message.reply, received)
             if self._trace is not None:
                 answering = self._trace.answer(message.subject, message.headers, answering)
             self._begin(answering)
 
-    async def _answer(self, question: Question, reply: str, received: float) -> None:
+    async def _answer(self, request: Request, reply: str, received: float) -> None:
         self.answered += 1
         try:
-            if isinstance(question, TakePicture):
-                picture = await self._local.take_picture(question.plant_id, question.module_id, received + question.left)
+            if isinstance(request, TakePicture):
+                picture = await self._local.take_picture(request.plant_id, request.module_id, received + request.left)
                 first, parts = split_picture(picture, self._connection.max_payload - _ENVELOPE)
                 await self._send(reply, first, *parts)
                 return
-            if isinstance(question, Execute):
-                order = question.order(received)
+            if isinstance(request, Execute):
+                order = request.order(received)
                 report = await self._local.execute(order)
                 await self._spread(max(0.0, order.deadline - self._clock.now()))
             else:
-                report = await self._local.read(question.plant_id, question.module_id, received + question.left)
+                report = await self._local.read(request.plant_id, request.module_id, received + request.left)
             await self._send(reply, Reported(report))
         except NotHeld:
             await self._send(reply, Elsewhere())
         except Fault as fault:
             await self._send(reply, refuse(fault))
         except Exception as error:
-            _log.error("question of another gateway failed", plant_id=question.plant_id, exc_info=error)
+            _log.error("request of another gateway failed", plant_id=request.plant_id, exc_info=error)
             await self._send(reply, refuse(Internal("the gateway that drives the device failed")))
 
     async def _send(self, reply: str, answer: Answer, *parts: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The shards whose questions this gateway gets over NATS, and the message that tells other gateways about a new holder."""
+"""The shards whose requests this gateway gets over NATS, and the message that tells other gateways about a new holder."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -19,10 +19,10 @@ class ShardSubscriptions:
     orders or questions wait for a holder then send them again at once.
     """
 
-    def __init__(self, connection: NatsConnection, cluster: str, on_question: Handler) -> None:
+    def __init__(self, connection: NatsConnection, cluster: str, on_request: Handler) -> None:
         self._connection = connection
         self._prefix = cluster
-        self._on_question = on_question
+        self._on_request = on_request
         self.held: set[int] = set()
         self.moved = asyncio.Event()
         """Set when shards get a holder. Then a new event takes its place."""
@@ -64,9 +64,9 @@ class ShardSubscriptions:
             gone, new = subscribed - self.held, self.held - subscribed
             subscribed = set(self.held)
             await asyncio.gather(*(self._connection.unsubscribe(self.subject_of(shard)) for shard in gone))
-            await asyncio.gather(*(self._connection.subscribe(self.subject_of(shard), self._on_question) for shard in new))
+            await asyncio.gather(*(self._connection.subscribe(self.subject_of(shard), self._on_request) for shard in new))
             if new:
-                # The server gets this message after the subscriptions. So a question that is sent again finds its holder.
+                # The server gets this message after the subscriptions. So a request that is sent again finds its holder.
                 await signal(self._connection, f"{self._prefix}.held")
             if not self._changed.is_set():
                 self.equal.set()
