@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from support.forked_domogate import install_domogate
 from support.page_blocks import Block
 from support.ports import free_port
+from support.processes import use_fork_server
 
 DEADLINE = 300.0
 PORTS = ("8080", "1883", "20000")
@@ -49,7 +51,9 @@ class Reader:
         self._names = {port: str(free_port()) for port in PORTS} | dict(names or {})
         self._look = look
         self._programs: list[subprocess.Popen[bytes]] = []
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
+        self._control = use_fork_server().connect(os.environ).fileno()
+        install_domogate(folder / ".programs", self._control)
+        path = f"{folder / '.programs'}:{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
         settings = {"DOMOGATE_PORT": self._names["8080"]} if variables is None else variables
         self._environment = {"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", **settings}
         self._shell = subprocess.Popen(
@@ -60,6 +64,7 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            pass_fds=(self._control,),
         )
 
     def change_names(self, text: str) -> str:
@@ -94,7 +99,14 @@ class Reader:
         log = self._folder / f"{block.title}.log"
         command = ["bash", "-c", f"exec {self.change_names(block.text).strip()}"]
         with log.open("wb") as output:
-            program = subprocess.Popen(command, cwd=self._folder, env=self._environment, stdout=output, stderr=output)
+            program = subprocess.Popen(
+                command,
+                cwd=self._folder,
+                env=self._environment,
+                stdout=output,
+                stderr=output,
+                pass_fds=(self._control,),
+            )
         self._programs.append(program)
         (ready,) = (words for begin, words in _READY.items() if block.text.startswith(begin))
         deadline = time.monotonic() + DEADLINE

@@ -74,7 +74,7 @@ class ForkServer:
     def fork(
         self, module: str, arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes]
     ) -> ForkedProcess:
-        control = self._control or self._start(environment)
+        control = self.connect(environment)
         ours, theirs = socket.socketpair()
         with theirs, Path(os.devnull).open("rb") as nothing:
             streams = (nothing, stdout, stderr)
@@ -83,6 +83,10 @@ class ForkServer:
         ours.sendall(json.dumps(command).encode())
         ours.shutdown(socket.SHUT_WR)
         return ForkedProcess(arguments, ours)
+
+    def connect(self, environment: Mapping[str, str]) -> socket.socket:
+        """The socket for commands. The first call starts the process that forks."""
+        return self._control or self._start(environment)
 
     def _start(self, environment: Mapping[str, str]) -> socket.socket:
         self._control, theirs = socket.socketpair()
@@ -98,6 +102,7 @@ class ForkServer:
 
     def close(self) -> None:
         if self._control is not None and self._process is not None:
+            self._control.shutdown(socket.SHUT_RDWR)  # a program of a shell may have the socket too
             self._control.close()
             self._process.wait()
             self._control = self._process = None
