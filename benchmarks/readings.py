@@ -85,7 +85,7 @@ async def _measure(store: _TimedStore, path: Path) -> AsyncIterator[Row]:
     for number in range(_QUESTIONS):
         await store.list_summaries(modules[number % len(modules)], _BEGIN, until, 300.0, 1_000)
     asked = (time.perf_counter() - started) / _QUESTIONS
-    yield Row("three hours of a module's readings, in spans of five minutes", f"{asked * 1000:.1f} ms")
+    yield Row("three hours of a module's readings, in summaries of five minutes", f"{asked * 1000:.1f} ms")
 
     store.begin()
     started = time.perf_counter()

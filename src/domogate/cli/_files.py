@@ -12,6 +12,8 @@ from domogate.cli._command import Mistake
 from domogate.cli._options import flag
 
 Force = Annotated[bool, flag("--force", "Replace the file if it exists.")]
+ForceFiles = Annotated[bool, flag("--force", "Replace files that exist.")]
+"""The same flag, for a command that writes several files."""
 
 
 def check_free(path: Path | None, force: bool) -> None:

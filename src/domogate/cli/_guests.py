@@ -14,20 +14,23 @@ from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 
-_REPEAT = "by id, name, or the end of a name if it is unique (203 for Room 203); may be repeated."
-
 _DAYS = "a day begins at 00:00 in the time zone of this machine."
 
 _LISTED = 10
 """If the plant has at most this number of floors (or rooms, or modules), the message about an unknown one lists them all."""
 
 
+def _place(noun: str, example: str) -> str:
+    """Return the help of a flag that names a place."""
+    return f"Only this {noun}, by id, name, or the end of a name if it is unique ({example}); may be repeated."
+
+
 class GuestFlags(FlagGroup, frozen=True):
     """The flags that limit a guest."""
 
-    floor: Annotated[list[str] | None, option("FLOOR", f"Only this floor, {_REPEAT}", "--floor")] = None
-    room: Annotated[list[str] | None, option("ROOM", f"Only this room (ambient), {_REPEAT}", "--room")] = None
-    module: Annotated[list[str] | None, option("MODULE", f"Only this module, {_REPEAT}", "--module")] = None
+    floor: Annotated[list[str] | None, option("FLOOR", _place("floor", "2 for Floor 2"), "--floor")] = None
+    room: Annotated[list[str] | None, option("ROOM", _place("room (ambient)", "203 for Room 203"), "--room")] = None
+    module: Annotated[list[str] | None, option("MODULE", _place("module", "lamp for Desk lamp"), "--module")] = None
     valid_from: Annotated[
         str | None, option("TIME", f"Start of the access: {TIME_HELP}; {_DAYS} Default: at once.", "--from")
     ] = None

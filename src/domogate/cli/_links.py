@@ -17,7 +17,7 @@ from domogate.settings import Settings
 LINK_FLAGS = (*WHERE, "public_url")
 """The flags of a command that makes a link. The link begins with the URL of the gateway."""
 
-ShowLink = Annotated[bool, flag("--show-link", "Print the link even if a mail server is configured.")]
+ShowLink = Annotated[bool, flag("--show-link", "Print the link and send no mail, even if a mail server is configured.")]
 
 
 @asynccontextmanager

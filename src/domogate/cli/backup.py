@@ -24,7 +24,7 @@ async def back_up(
     force: Force = False,
     replace_larger: Annotated[
         bool,
-        flag("--replace-larger", "Like --force, but also replace a backup that holds more than the new backup."),
+        flag("--replace-larger", "Like --force, but also replace a backup that holds more data than the new backup."),
     ] = False,
 ) -> None:
     """Write a consistent copy of the store to a file. The gateway may be running.

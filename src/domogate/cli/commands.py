@@ -18,7 +18,7 @@ PANELS = {
         "backup": "Write a consistent copy of the store to a file.",
         "restore": "Restore a backup into a data folder without a database.",
         "move": "Copy all data of a stopped gateway from SQLite to an empty PostgreSQL database, and compare both databases.",
-        "clock": "The clock, and the last time that the gateway stored: show, confirm.",
+        "clock": "The clock, and the clock time that the gateway stored last: show, confirm.",
         "service": "The files with which systemd runs the gateway: install, uninstall.",
         "cluster": "Gateways that share a database: show.",
         "doctor": "Check settings, disk, database, clock, certificate and connections, and say what to do.",
@@ -48,7 +48,8 @@ PANELS = {
     },
     "Other": {
         "conformance": "Check any implementation of the nine families against the contract.",
-        "record": "Forward requests to a gateway that serves the families, and keep its redacted answers until Ctrl-C.",
+        "record": "Until Ctrl-C, forward requests to a gateway that serves the families, and write its redacted answers to a "
+        "file.",
         "replay": "Serve the answers of a recording until Ctrl-C.",
         "openapi": "Print one OpenAPI 3.1 document, or write all documents.",
         "version": "Print the version.",

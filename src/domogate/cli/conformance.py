@@ -39,7 +39,7 @@ def check_conformance(
     base_url: Annotated[str, option("URL", "The {base_url} of the contract: the address of the implementation.")],
     key: Annotated[str, _secret("Subscription key.")],
     token: Annotated[
-        str, _secret("Id token of a user with plants. Without --access-token, families that refuse it are not checked.")
+        str, _secret("Id token of a user with plants. Without --access-token, families that refuse id tokens are not checked.")
     ],
     access_token: Annotated[str | None, _secret("Access token of the same user, for home control.")] = None,
     other_token: Annotated[str | None, _secret("Id token of another user, to check rights.")] = None,

@@ -35,7 +35,12 @@ async def discover_mqtt(
     username: Annotated[str | None, option("NAME", "With --url: user at the broker.")] = None,
     password_file: Annotated[str | None, option("FILE", "With --url: file that holds the password.")] = None,
     ca_file: Annotated[str | None, option("FILE", "With --url: certificate authority of the broker (PEM).")] = None,
-    base: Annotated[str | None, option("TOPIC", "Base topic of Zigbee2MQTT, if it contains a slash.")] = None,
+    base: Annotated[
+        str | None,
+        option(
+            "TOPIC", "Base topic of Zigbee2MQTT. Needed only if it contains a slash; other base topics are found without it."
+        ),
+    ] = None,
     seconds: Annotated[float, option("SECONDS", "How long to listen, 0.1 to 3600.", min=0.1, max=3600)] = 3.0,
     estate: Annotated[
         Path | None, option("FILE", "With --into: the estate file whose rooms get the modules. Its other lines stay.")

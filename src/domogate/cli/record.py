@@ -1,4 +1,4 @@
-"""`domogate record`: forwards requests to a gateway that serves the families, and keeps its redacted answers."""
+"""`domogate record`: forwards requests to a gateway that serves the families, and writes its redacted answers to a file."""
 
 from contextlib import closing
 from pathlib import Path
@@ -26,9 +26,9 @@ def record(
     cacert: Annotated[Path | None, option("FILE", "Certificates to trust, in PEM format.")] = None,
     force: Force = False,
 ) -> None:
-    """Forward requests to a gateway that serves the families, and keep its redacted answers until Ctrl-C.
+    """Until Ctrl-C, forward requests to a gateway that serves the families, and write its redacted answers to a file.
 
-    Tokens, keys, names, e-mail addresses, postal addresses and pictures are not kept.
+    Tokens, keys, names, e-mail addresses, postal addresses and pictures are not written.
 
     Example: `domogate record --upstream https://gateway.example.com --out home.jsonl`
     """

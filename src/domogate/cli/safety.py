@@ -13,7 +13,7 @@ import click
 from domogate import __version__, reports
 from domogate.app import Tools
 from domogate.cli._command import Mistake, WrongUsage, command, group, opened, reading
-from domogate.cli._files import Force, check_free, open_output
+from domogate.cli._files import ForceFiles, check_free, open_output
 from domogate.cli._names import choose, find_plant, parse_either_id
 from domogate.cli._options import argument, flag, option
 from domogate.cli._output import AsJson, as_printed, note, print_json, print_list
@@ -62,7 +62,10 @@ async def report(
     settings: Settings,
     site: Site,
     out: Annotated[
-        Path | None, option("FILE", "File to write. - means standard output. Default: a name made from the site and the day.")
+        Path | None,
+        option(
+            "FILE", "File to write. - means standard output, for a PDF only. Default: a name made from the site and the day."
+        ),
     ] = None,
     format: Annotated[
         ReportFormat | None, option(None, "Format of the file. Default: by the ending of the file name, otherwise pdf.")
@@ -71,11 +74,11 @@ async def report(
     until: Until = None,
     timezone: Zone = "UTC",
     responsible: Annotated[str, option("NAME", "Name of the responsible person on the report. Default: an empty line.")] = "",
-    force: Force = False,
+    force: ForceFiles = False,
 ) -> None:
     """Write the safety report: state, tests, spare parts, and the logbook of a period.
 
-    It is a PDF, or one CSV file for each table.
+    It is a PDF, or one CSV file for each table. With --out FILE.csv, the CSV files are named FILE-TABLE.csv.
 
     Example: `domogate safety report "Ospedale San Luca" --timezone Europe/Rome`
     """
@@ -119,7 +122,10 @@ async def logbook(
     timezone: Zone = "UTC",
     as_json: AsJson = False,
 ) -> None:
-    """List the logbook of a site. The entries are in the order in which they were written."""
+    """List the logbook of a site. The entries are in the order in which they were written.
+
+    The kind `silence` means that a unit or controller could no longer be reached, and `contact` that it was reached again.
+    """
     zone = _zone(timezone)
     begin, end = optional_moment(since), optional_moment(until)
     async with reading(settings) as tools:

@@ -30,7 +30,8 @@ async def rotate(settings: Settings, as_json: AsJson = False) -> None:
     """Encrypt all secrets again, with a new key. Gateways may be running.
 
     The key file then has the new key on a line above the old key. This command cannot change a key that is given as a variable
-    or as a systemd credential. In this case, first put a new key in front of the old key and restart the gateways.
+    or as a systemd credential. In this case, first put a new key in front of the old key in this variable or credential, and
+    restart the gateways.
     """
     async with changing(settings) as tools:
         rotation = await tools.store.rotate_secret_key()

@@ -9,7 +9,7 @@ from typing import Annotated
 import click
 
 from domogate.cli._command import Mistake, WrongUsage, group, plain_command, reporting_errors
-from domogate.cli._files import Force, check_free, write_file
+from domogate.cli._files import ForceFiles, check_free, write_file
 from domogate.cli._options import flag, option
 from domogate.cli._output import note
 from domogate.cli._units import LINKS, LISTEN, PLACES, SETTINGS, fill_units
@@ -59,7 +59,7 @@ def install(
     ] = None,
     root: Annotated[Path, option("DIR", "Folder below which the files are written.")] = Path("/"),
     dry_run: Annotated[bool, flag("--dry-run", "Print the files, and write nothing.")] = False,
-    force: Force = False,
+    force: ForceFiles = False,
 ) -> None:
     """Write the files with which systemd runs the gateway: a service, a socket, a user and folders.
 

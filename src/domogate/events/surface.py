@@ -98,7 +98,8 @@ SURFACE = Surface(
     prefix="/events",
     description="Every committed change of states, reachability, safety, plants and people, as server-sent events. "
     "A request needs a subscription key, and an access token or an id token. The stream sends an event only if "
-    f"the token may see it at this moment. The token needs at least one of the scopes {', '.join(sorted(scopes_for(())))}.",
+    "the user and the scopes of the token may see it at this moment. "
+    f"The token needs at least one of the scopes {', '.join(sorted(scopes_for(())))}.",
     operations=OPERATIONS,
     credentials=KeyAndToken,
     serves_head=True,

@@ -168,7 +168,8 @@ class FamilyApp:
             raise TokenRefused(f"{family.name} takes an {wanted} token, but this is an {principal.kind} token")
         if principal.flow not in family.grants:
             raise TokenRefused(
-                f"{family.name} does not accept tokens from the {principal.flow} grant; use the authorization code grant"
+                f"{family.name} does not accept tokens of the grant type {principal.flow}; "
+                "use the grant type authorization_code"
             )
         if operation.scopes and principal.scopes.isdisjoint(operation.scopes):
             raise ScopeMissing(f"the token lacks the scope {' or '.join(operation.scopes)}", operation.scopes)

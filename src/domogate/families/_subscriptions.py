@@ -13,7 +13,7 @@ _FORM = WebhookFormat.THERMOSTAT
 
 
 class SubscriptionOrder(msgspec.Struct):
-    """The body of a request X6, with the field name that existing applications send."""
+    """The body of a request X6. Its field has the name that existing applications send: `EndPointUrl`."""
 
     url: str = msgspec.field(name="EndPointUrl")
 

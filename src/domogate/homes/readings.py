@@ -38,7 +38,8 @@ class PeriodReadingOut(OutputModel, frozen=True):
 class UsedOut(OutputModel, frozen=True):
     """Energy in kilowatt hours: `used` in the period, and `usedBefore` in the previous period of the same length.
 
-    An energy is null if nothing was measured in its period. A cost is null if its energy is null, or if no price is set.
+    `cost` is the cost of `used`, and `costBefore` the cost of `usedBefore`. An energy is null if nothing was measured in its
+    period. A cost is null if its energy is null, or if no price is set.
     """
 
     used: float | None

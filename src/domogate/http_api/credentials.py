@@ -81,7 +81,7 @@ async def verify_access_token(verifier: Verifier, request: Request, scope: str, 
     if principal.kind is not TokenKind.ACCESS:
         raise _invalid(f"{api} takes an access token, and this is an id token.")
     if principal.flow is GrantType.IMPLICIT:
-        raise _invalid(f"{api} does not take tokens of the implicit grant.")
+        raise _invalid(f"{api} does not take tokens of the grant type implicit.")
     if scope not in principal.scopes:
         detail = f"The token lacks the scope {scope}; the client must ask for it and be registered with it."
         raise Problem(403, detail, {"www-authenticate": bearer_challenge("insufficient_scope", scope)})

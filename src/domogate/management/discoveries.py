@@ -27,9 +27,17 @@ class DiscoveryRequest(InputModel, frozen=True):
     driver: Line = "mqtt"
     connection: Annotated[str, Meta(description="The name of a broker in the settings. Default: the only one.")] | None = None
     seconds: Annotated[float, Meta(ge=0.1, le=30, description="How long to listen.")] = 3.0
-    base: Annotated[str, Meta(max_length=200, description="The base topic of Zigbee2MQTT, if it contains a slash.")] | None = (
-        None
-    )
+    base: (
+        Annotated[
+            str,
+            Meta(
+                max_length=200,
+                description="The base topic of Zigbee2MQTT. It is needed only if it contains a slash; other base topics are "
+                "found without it.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class ModulePlaceOut(OutputModel, frozen=True):

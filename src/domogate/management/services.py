@@ -75,7 +75,10 @@ class EstateFiles(Protocol):
 
     async def check(self, document: str) -> Sequence[Mistake]: ...
     async def find_difference(self, document: str, *, prune: bool, most: int, by: Id) -> ImportDifference:
-        """Return what an import would change. Raises Refused for a document with mistakes."""
+        """Return what an import would change. Raises Refused for a document with mistakes.
+
+        `most` is the largest number of changes of each kind of record in the result.
+        """
         ...
 
     async def import_document(self, document: str, *, prune: bool, by: Id) -> ImportSummary:
@@ -140,6 +143,8 @@ class DriverCatalogue(Protocol):
 
     async def discover(self, driver: str, connection: str | None, seconds: float, base: str | None) -> Discovery:
         """Search for devices. Raises DiscoveryFailed if the search fails.
+
+        `base` is the base topic of Zigbee2MQTT if it contains a slash. Other base topics are found without it.
 
         Raises Refused if the driver cannot search, or if another search is running: only one search runs at a time.
         """

@@ -42,7 +42,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         "secret_key_file": Setting(
             "FILE",
             "File with the key that encrypts the secrets in the database. Without this setting the gateway uses the systemd "
-            "credential domogate-secret-key, or the file secret-key in the data folder, which it makes at the first start.",
+            "credential domogate-secret-key, or the file secret-key in the data folder; the gateway makes this file at the "
+            "first start.",
             check_readable,
         ),
         "secret_key": Setting("KEY", "The key itself, instead of a file: 32 bytes in Base64.", check_keys, secret=True),
@@ -105,7 +106,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         "connections_most": Setting(
             "NUMBER",
             "How many connections may be open at the same time. The number must be at least streams_most. 32 more connections "
-            "are accepted, but get answers from /healthz and /readyz only. The limit of open files must be high enough.",
+            "are accepted, but get answers from /healthz and /readyz only. Each connection is an open file of the process, so "
+            "its limit of open files must be higher than this number.",
             between(1, 1_000_000),
         ),
         "connections_most_per_address": Setting(
@@ -171,8 +173,9 @@ PANELS: dict[str, dict[str, Setting]] = {
         "second_factor_required": Setting("true|false", "Require a second factor for every login."),
         "smtp_host": Setting(
             "ADDRESS",
-            "Mail server for links. Without a mail server, the operator's command or page that makes a link shows it. Owners "
-            "can then invite new people only with an invitation link, and people who forget a password must ask the operator.",
+            "Mail server that sends links (to set a password, to confirm an e-mail address). Without a mail server, the "
+            "operator gets each link to set a password from the command or page that makes it. Owners can then invite new "
+            "people only with an invitation link, and people who forget a password must ask the operator.",
             check_host,
         ),
         "smtp_port": Setting("PORT", "Port of the mail server.", between(1, 65_535)),

@@ -122,7 +122,7 @@ export interface NewSubscription {
   readonly subscriptionId: string;
 }
 
-/** The body of a request X6, with the field name that existing applications send. */
+/** The body of a request X6. Its field has the name that existing applications send: `EndPointUrl`. */
 export interface SubscriptionOrder {
   readonly EndPointUrl: string;
 }

@@ -16,7 +16,10 @@ class OpenWebNetSettings(DriverSettings, frozen=True):
     gateways: Annotated[
         tuple[OpenWebNetGateway, ...],
         Setting(
-            "JSON", "Gateways for the driver openwebnet. It is easier to list them in the TOML file.", unique_names, secret=True
+            "JSON",
+            "OpenWebNet gateways for the driver openwebnet. It is easier to list them in the TOML file.",
+            unique_names,
+            secret=True,
         ),
     ] = ()
 

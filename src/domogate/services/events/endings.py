@@ -29,7 +29,8 @@ class EndCode(StrEnum):
 
 MEANING_OF = {
     EndCode.DRAINING: "The gateway stops or is updated",
-    EndCode.SLOW: "The client did not read its events fast enough",
+    EndCode.SLOW: "Too many events waited: the client read them too slowly, or (only in streams of operators) plants changed "
+    "faster than the gateway could load them",
     EndCode.INTERRUPTED: "The gateway could not read the events",
     EndCode.PLANT: "The user lost the rights on a plant of the stream; a new stream can have the other plants",
     EndCode.TOKEN: "The token expired or was revoked, its scopes changed, or its user or client was deleted",
@@ -63,7 +64,7 @@ CODE_OF: dict[type[faults.Fault], EndCode] = {
 }
 
 DRAINING = End(EndCode.DRAINING, "The gateway is stopping; connect again with Last-Event-ID.")
-SLOW = End(EndCode.SLOW, "The client read its events too slowly; connect again with Last-Event-ID.")
+SLOW = End(EndCode.SLOW, "Too many events waited for this stream; connect again with Last-Event-ID.")
 INTERRUPTED = End(EndCode.INTERRUPTED, "The gateway could not read the events; connect again with Last-Event-ID.")
 PLANT_LOST = End(EndCode.PLANT, "The user has lost the rights on a plant of this stream.")
 TOKEN_EXPIRED = End(EndCode.TOKEN, "The token has expired: get a new one.")

@@ -166,7 +166,7 @@ class NewSubscription(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SubscriptionOrder(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The body of a request X6, with the field name that existing applications send."""
+    """The body of a request X6. Its field has the name that existing applications send: `EndPointUrl`."""
 
     end_point_url: str = field(name="EndPointUrl")
 
