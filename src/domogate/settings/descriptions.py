@@ -1,7 +1,4 @@
-"""The help text, the placeholder and the check of each setting of the gateway.
-
-The settings are in the same groups as in --help and docs/settings.md.
-"""
+"""The help text, the placeholder and the check of each setting, in the groups of --help and docs/settings.md."""
 
 from domogate.common.checks import between, positive
 from domogate.domain.languages import LANGUAGES
