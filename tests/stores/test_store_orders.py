@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+import msgspec
 import pytest
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState, SetThermostat, SwitchPlug
@@ -24,6 +25,10 @@ from support.stores import (
     record_changes,
     record_statements,
 )
+
+
+def a_new_order(order_id: str) -> Order:
+    return msgspec.structs.replace(an_order(order_id), is_new=True)
 
 
 class TestAdding:
@@ -259,6 +264,24 @@ class TestMerging:
         await asyncio.sleep(0)  # they are queued
         store.released.set()
         await asyncio.gather(first, *others)
+
+    @pytest.mark.parametrize("with_other_work", [False, True])
+    async def test_an_order_that_wrongly_says_that_it_is_new_gets_the_known_record(
+        self, filled_store: SqlStore, with_other_work: bool
+    ) -> None:
+        await filled_store.add_orders([an_order("one")], NOW, sent=True)
+        known = OrderRecord(an_order("one"), OrderState.SENT, NOW, NOW)
+        adding = [filled_store.add_orders([a_new_order(name)], NOW + 1, sent=True) for name in ("zero", "two", "one", "three")]
+        others = [filled_store.end_overdue_orders(0.0)] if with_other_work else []
+        answers = await asyncio.gather(*adding, *others)
+        assert answers[:4] == [[None], [None], [known], [None]]
+        for name in ("zero", "two", "three"):
+            assert await filled_store.find_order(name) == OrderRecord(an_order(name), OrderState.SENT, NOW + 1, NOW + 1)
+
+    async def test_the_store_is_not_searched_for_new_orders(self, filled_store: SqlStore) -> None:
+        with record_statements() as statements:
+            await filled_store.add_orders([a_new_order("one")], NOW, sent=True)
+        assert not [statement for statement in statements if statement.startswith("SELECT orders")]
 
     async def test_general_work_between_them_keeps_its_place(self, filled_store: SqlStore) -> None:
         results = await asyncio.gather(

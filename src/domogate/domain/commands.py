@@ -101,6 +101,8 @@ class Order(msgspec.Struct, frozen=True, gc=False):
 
     If not, and the command is the same, this order gets the answer of the first order. The store does not keep this field.
     """
+    is_new: bool = False
+    """Whether the id was made for this order, so that no other order has it. The store does not keep this field."""
 
     def repeats(self, other: "Order") -> bool:
         """Whether this order and `other` have the same command for the same module."""

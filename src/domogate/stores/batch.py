@@ -16,16 +16,17 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, bindparam, insert, update
+from sqlalchemy.exc import IntegrityError
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.states import Report
 from domogate.stores.codec import NUL, decode_command
 from domogate.stores.direct import DirectStatement
-from domogate.stores.engine import Transaction
+from domogate.stores.engine import Database, Transaction
 from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.readers import expire
 from domogate.stores.recorder import Prepared, Recorder, prepare
-from domogate.stores.shared_work import do_together, find_function
+from domogate.stores.shared_work import SharedWorkFailed, do_together, find_function
 from domogate.stores.tables import orders
 from domogate.stores.write_lock import WriteLock
 
@@ -49,6 +50,8 @@ class AddOrders(msgspec.Struct, frozen=True):
 
     records: Sequence[OrderRecord]
     commands: Sequence[str]
+    are_new: bool = False
+    """Whether all ids are new (`Order.is_new`). Then the store is not searched for these ids."""
 
 
 class MarkSent(msgspec.Struct, frozen=True):
@@ -113,7 +116,8 @@ def _ids_to_know(order_changes: Iterable[OrderChange]) -> set[str]:
     ids: set[str] = set()
     for change in order_changes:
         if isinstance(change, AddOrders):
-            ids.update([record.order.id for record in change.records])
+            if not change.are_new:
+                ids.update([record.order.id for record in change.records])
         elif isinstance(change, MarkSent) and NUL not in change.order_id:
             ids.add(change.order_id)
     return ids
@@ -143,37 +147,25 @@ def order_from_row(row: Iterable[Any]) -> OrderRecord:
     return OrderRecord(order, OrderState(state), queued_at, sent_at, ended_at, problem)
 
 
-class Unit:
+class Unit(msgspec.Struct, eq=False):
     """The write of one caller, and the future for its answer.
 
     Reports and changes of orders are data, so they can be merged. All other work is a callable.
     """
 
-    __slots__ = ("alone", "change", "error", "expires_at", "fences", "future", "lock", "reports", "result", "seconds", "work")
-
-    def __init__(
-        self,
-        future: asyncio.Future[Any],
-        work: Callable[[Transaction], Any] | None,
-        reports: Sequence[Report] = (),
-        change: OrderChange | None = None,
-        fences: Sequence[Fence] = (),
-        lock: WriteLock = WriteLock.SHARED,
-        seconds: float = inf,
-        expires_at: float = inf,
-    ) -> None:
-        self.future = future
-        self.lock = lock
-        self.fences = fences
-        self.work = work
-        self.reports = reports
-        self.change = change
-        self.result: Any = None
-        self.error: Exception | None = None
-        self.alone = False
-        """Whether the write must not be merged with other writes, because shared work of its batch has failed."""
-        self.seconds = seconds
-        self.expires_at = expires_at  # A time of the event loop.
+    future: asyncio.Future[Any]
+    work: Callable[[Transaction], Any] | None
+    reports: Sequence[Report] = ()
+    change: OrderChange | None = None
+    fences: Sequence[Fence] = ()
+    lock: WriteLock = WriteLock.SHARED
+    seconds: float = inf
+    expires_at: float = inf
+    """A time of the event loop."""
+    result: Any = None
+    error: Exception | None = None
+    alone: bool = False
+    """Whether the write must not be merged with other writes, because shared work of its batch has failed."""
 
     def answer(self) -> None:
         if self.future.done():
@@ -182,6 +174,12 @@ class Unit:
             self.future.set_exception(self.error)
         else:
             self.future.set_result(self.result)
+
+    def prepare_again(self) -> None:
+        """Prepare the write for a second run of its batch. In this run, the store is searched for the ids of all orders."""
+        self.error = None
+        if isinstance(self.change, AddOrders):
+            self.change = msgspec.structs.replace(self.change, are_new=False)
 
 
 def expire_units(units: Iterable[Unit], now: float) -> float:
@@ -270,11 +268,11 @@ class WriteQueue:
             return [self._pending.popleft() for _ in range(min(len(self._pending), self._most))]
 
 
-class SharedWorkFailed(Exception):
-    """Work that several callers share has failed. The batch must be run again.
-
-    In the second run, the work of each caller is done separately.
-    """
+def can_succeed_later(error: Exception, units: Sequence[Unit], database: Database) -> bool:
+    """Whether a batch that failed with this error can succeed in a second run (see `Unit.prepare_again`)."""
+    if isinstance(error, IntegrityError):
+        return any(isinstance(unit.change, AddOrders) and unit.change.are_new for unit in units)  # The store has an id.
+    return isinstance(error, SharedWorkFailed) or database.is_undone(error)
 
 
 class Batch:

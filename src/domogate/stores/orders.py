@@ -37,7 +37,7 @@ def _check_orders(wanted: Sequence[Order], at: float, *, sent: bool) -> AddOrder
     """Encode the orders. Raises ValueError for an order that would be different when it is read from the store."""
     state = OrderState.SENT if sent else OrderState.QUEUED
     sent_at = at if sent else None
-    records, texts = [], []
+    records, texts, are_new = [], [], True
     for order in wanted:
         text = _command_to_json(order.command)
         order.id.encode()
@@ -45,7 +45,8 @@ def _check_orders(wanted: Sequence[Order], at: float, *, sent: bool) -> AddOrder
             raise ValueError(f"the order {order.id!r} cannot be stored unchanged: {order}")
         records.append(OrderRecord(order, state, at, sent_at))
         texts.append(text)
-    return AddOrders(records, texts)
+        are_new = are_new and order.is_new
+    return AddOrders(records, texts, are_new)
 
 
 @lru_cache(maxsize=256)
@@ -136,9 +137,7 @@ class SqlOrders(SqlSubject):
             return []
         # Any gateway may queue an order. Only the gateway that drives the plant sends it.
         plant_ids = [order.plant_id for order in orders] if sent else ()
-        existing: Sequence[OrderRecord | None] = await self._write_driven(
-            plant_ids, change=_check_orders(orders, at, sent=sent)
-        )
+        existing: Sequence[OrderRecord | None] = await self._write_driven(plant_ids, (), _check_orders(orders, at, sent=sent))
         return existing
 
     async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:

@@ -32,6 +32,13 @@ class SharedWork(Generic[A, T]):
         return self.function(tx, [self.request])[0]
 
 
+class SharedWorkFailed(Exception):
+    """Work that several callers share has failed. The batch must be run again.
+
+    In the second run, the work of each caller is done separately.
+    """
+
+
 def do_together(tx: Transaction, works: Sequence[Work | None]) -> Sequence[Any]:
     """Do the work of one or more callers. Return one answer for each caller.
 

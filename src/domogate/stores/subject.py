@@ -222,9 +222,9 @@ class SqlSubject:
             raise RuntimeError("the store is not running")
         return self._writer
 
-    def _submit(self, *args: Any, **kwargs: Any) -> asyncio.Future[Any]:
+    def _submit(self, *args: Any) -> asyncio.Future[Any]:
         """Queue a write. The arguments are those of `Writer.submit`."""
-        writing = self._running().submit(*args, **kwargs)
+        writing = self._running().submit(*args)
         if self.waiting is not None:
             wait = self.waiting()
             wait.__enter__()
@@ -285,9 +285,9 @@ class SqlSubject:
         gateway writes with a shared lock.
         """
         if self.holdings is None:
-            return self._submit(work, reports, change, lock=WriteLock.SHARED)
+            return self._submit(work, reports, change, None, (), WriteLock.SHARED)
         fences = fence(self.holdings, plant_ids)
-        writing = self._submit(work, reports, change, fences=fences, lock=WriteLock.SHARED)
+        writing = self._submit(work, reports, change, None, fences, WriteLock.SHARED)
         tell_when_fenced(self.holdings, writing)
         return writing
 
@@ -328,7 +328,7 @@ def writes(
     @wraps(work)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
         bound = partial(_call, work, args, kwargs)
-        result: T = await self._submit(bound, seconds=LONG if long else None, lock=lock)
+        result: T = await self._submit(bound, (), None, LONG if long else None, (), lock)
         return result
 
     return method

@@ -24,7 +24,7 @@ from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
-from domogate.stores.batch import Batch, OrderChange, SharedWorkFailed, Unit, WriteQueue, expire_units
+from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue, can_succeed_later, expire_units
 from domogate.stores.cursors import TransactionStart
 from domogate.stores.direct import Write
 from domogate.stores.engine import Database, Transaction, WriterConnection, time_limit
@@ -61,6 +61,7 @@ class Writer:
         self._listeners = listeners
         self._presence = presence
         self._limits = limits
+        self._report_seconds = max(limit.REPORT_SECONDS, limits.deadline)
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._feed, self._recorder = Feed(database), Recorder(database)
         self._connection = WriterConnection(database, self._recorder.forget)
@@ -108,8 +109,7 @@ class Writer:
         After `seconds` seconds without an answer, the future raises StoreTimeout. The write may still be executed later.
         """
         if seconds is None:
-            is_report = work is None and change is None
-            seconds = max(limit.REPORT_SECONDS if is_report else 0.0, self._limits.deadline)
+            seconds = self._report_seconds if work is None and change is None else self._limits.deadline
         future: asyncio.Future[Any] = self._loop.create_future()
         unit = Unit(future, work, reports, change, fences, lock, seconds, self._loop.time() + seconds + GRACE)
         self._queue.put(unit)
@@ -200,12 +200,12 @@ class Writer:
                 try:
                     self._write_batch(batch)
                 except Exception as error:
-                    if not isinstance(error, SharedWorkFailed) and not self._database.is_undone(error):
+                    if not can_succeed_later(error, batch, self._database):
                         raise
                     _log.warning("a transaction failed; it is tried again", reason=str(error.__cause__ or error))
                     self._connection.close()
                     for unit in batch:
-                        unit.error = None
+                        unit.prepare_again()
                     self._write_batch(batch)
         except Exception as error:
             # The commit failed or the transaction was lost: the result of every write of the batch is uncertain.
@@ -231,7 +231,7 @@ class Writer:
         Batch(batch, self._recorder).run(tx)
         failed = [(unit, unit.error) for unit in batch if unit.error is not None]
         for unit, error in failed:
-            if self._database.is_undone(error):
+            if can_succeed_later(error, batch, self._database):
                 raise error
             unit.error = self._explain(error)
         if len(failed) == len(batch):

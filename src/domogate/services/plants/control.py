@@ -230,6 +230,7 @@ class Control:
             deadline=self._clock.now() + self._deadline if deadline is None else deadline,
             user_id=by,
             once=once,
+            is_new=key is None and deadline is None,  # An order with its own deadline is queued before it is sent.
         )
 
     async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool, by: Id | None = None) -> None:
