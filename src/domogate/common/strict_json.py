@@ -27,9 +27,9 @@ def parse_json(text: bytes) -> Any:
         raise JsonRefused("is empty, and must be JSON")
     try:
         value = _decode(text.decode("utf-8"))
-        if text.count(b"[") + text.count(b"{") > MAX_DEPTH:
+        if len(text) > MAX_DEPTH and text.count(b"[") + text.count(b"{") > MAX_DEPTH:
             _check_depth(value)
-        if _is_surrogate_escape(text):
+        if b"\\" in text and _is_surrogate_escape(text):
             json.dumps(value, ensure_ascii=False).encode()  # raises UnicodeEncodeError for a lone surrogate
         return value
     except JsonRefused:

@@ -1,5 +1,8 @@
 """The fabric for a single process: this process drives the plants."""
 
+from collections.abc import Coroutine
+from typing import Any
+
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceTimeout
 from domogate.domain.ids import Id
@@ -17,8 +20,8 @@ class InProcessFabric:
     def serve(self, host: DeviceHost) -> None:
         self._host = host
 
-    async def execute(self, order: Order) -> Report:
-        return await self._check(order.deadline).execute(order)
+    def execute(self, order: Order) -> Coroutine[Any, Any, Report]:
+        return self._check(order.deadline).execute(order)  # Not a coroutine function: it returns the coroutine of the host.
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         return await self._check(deadline).read(plant_id, module_id, deadline)

@@ -44,7 +44,7 @@ from domogate.families._family import Family, Lifecycle, Operation
 from domogate.families._injected import raise_injected
 from domogate.families._ladder import status_of
 from domogate.families._routes import Target, routes_of
-from domogate.families._wire import encode
+from domogate.families._wire import EMPTY_ANSWER, encode
 from domogate.ports import Admission, Verifier
 from domogate.services.audit import note_refusal
 from domogate.services.rights.access import check_standing, find_token, get_access, read_headers
@@ -91,6 +91,7 @@ class FamilyApp:
             )
             for operation in family.operations
         }
+        self._empty_answers = {name: _add_headers(EMPTY_ANSWER, headers) for name, headers in self._headers.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = request_of(scope, receive)
@@ -147,8 +148,11 @@ class FamilyApp:
         except Exception:
             _log.exception("an operation failed", operation=operation and operation.id)
             answer = self._refuse(Internal("the gateway failed to answer; the gateway's log has the reason"), operation)
-        # An answer may be cached and shared, so it is not changed.
-        return Answer(answer.status, answer.body, [*answer.headers, *extra]) if extra else answer
+        if not extra:
+            return answer
+        if answer is EMPTY_ANSWER and extra is self._headers[request.operation]:
+            return self._empty_answers[request.operation]
+        return _add_headers(answer, extra)
 
     def _find_target(self, request: Request) -> Target:
         asked = request.method, request.raw_path
@@ -227,6 +231,11 @@ def build_refusal(family: Family, status: int, fault: Fault) -> Answer:
     if status == 503:
         headers.append((b"retry-after", b"1"))
     return Answer(status, body, headers)
+
+
+def _add_headers(answer: Answer, headers: Sequence[Header]) -> Answer:
+    """Return a copy of the answer with more headers. The answer itself may be cached and shared, so it is not changed."""
+    return Answer(answer.status, answer.body, [*answer.headers, *headers])
 
 
 def _check_request(target: Target, headers: dict[bytes, bytes]) -> None:

@@ -119,6 +119,9 @@ class SqliteDatabase(Database):
         _driver_of(connection).execute(f"PRAGMA busy_timeout = {_WRITER_BUSY_SECONDS * 1000:.0f}")
         cache, pages = (_WRITER_CACHE_KIB, _PAGES_IN_LOG) if self.is_gateway else (_LARGE_CACHE_KIB, _PAGES_IN_LARGE_LOG)
         _driver_of(connection).execute(f"PRAGMA cache_size = -{cache}")
+        if self.is_gateway:
+            # Otherwise SQLite writes each page that a savepoint changes to a temporary file.
+            _driver_of(connection).execute("PRAGMA temp_store = MEMORY")
         _driver_of(connection).execute(f"PRAGMA wal_autocheckpoint = {pages}")
 
     def is_busy(self, error: Exception) -> bool:

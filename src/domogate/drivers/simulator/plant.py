@@ -108,7 +108,7 @@ class SimulatedModule:
         self.reachable = self.confirmed = True
         if device is None:
             return Report(plant_id, self.id, now)
-        readings = (*_new_readings(before, device.state), *device.pending)
+        readings = tuple(_new_readings(before, device.state)) + device.pending
         device.pending, self.reported = (), device.state
         unchanged = not whole and was_reachable and device.state == before
         return Report(plant_id, self.id, now, state=None if unchanged else device.state, readings=readings)
@@ -271,7 +271,7 @@ class SimulatedPlant:
     def _evolve(self, module: SimulatedModule, simulated: float) -> None:
         if module.device is not None and module.absence is None:
             module.device.evolve(simulated)
-            if module.is_moving:
+            if module.device.moving:
                 self._moving[module.id] = module
 
     @property

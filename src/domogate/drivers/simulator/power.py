@@ -51,7 +51,9 @@ class Load(msgspec.Struct, frozen=True):
 
         The average is computed from one sample for each minute, but from at most `_SAMPLES` samples.
         """
-        times = min(max(ceil((end - begin) / 60), 1), _SAMPLES)
+        if end - begin <= 60:
+            return self.watts_at(random, begin + (end - begin) / 2)
+        times = min(ceil((end - begin) / 60), _SAMPLES)
         step = (end - begin) / times
         return sum(self.watts_at(random, begin + (number + 0.5) * step) for number in range(times)) / times
 
@@ -154,6 +156,8 @@ class Plug(Device[PlugState]):
         return self.state.power.value if self.state.on and self.state.power is not None else 0.0
 
     def evolve(self, now: float) -> None:
+        if now == self.used_until:
+            return  # The plug has measured at this time.
         slot = self.residents.next_visit(now)
         if slot is not None:
             self._measure(self.random.of("plug", slot) < 0.6, now)

@@ -157,7 +157,8 @@ class AuditLog(AuditTrail):
         if len(self._buffer) >= self._capacity:
             self._dropped += 1
             return
-        self._note_dropped()
+        if self._dropped:
+            self._note_dropped()
         self._buffer.append(entry)
         self._noted.set()
 
@@ -199,11 +200,14 @@ class AuditLog(AuditTrail):
             while left:
                 taken = list(islice(self._buffer, min(self._batch, left)))
                 left -= len(taken)
-                # Many entries have the same texts, for example the same actor. Each text is changed once.
-                texts = dict.fromkeys(text for entry in taken for text in (entry.who, entry.what, *entry.detail.values()))
-                pseudonyms = await self._find_pseudonyms(dict.fromkeys(_list_users(texts)))
-                named = {text: _pseudonymise(text, pseudonyms) for text in texts}
-                await self._store.append_audit([_replace_texts(entry, named) for entry in taken])
+                # Most texts name no person. Many entries have the same texts, for example the same actor: each is changed once.
+                texts = dict.fromkeys([entry.who for entry in taken])
+                texts |= dict.fromkeys([entry.what for entry in taken])
+                texts |= dict.fromkeys([text for entry in taken if entry.detail for text in entry.detail.values()])
+                naming = [text for text in texts if "user:" in text.lower() or "@" in text]
+                pseudonyms = await self._find_pseudonyms(dict.fromkeys(_list_users(naming)))
+                changed = {text: _pseudonymise(text, pseudonyms) for text in naming}
+                await self._store.append_audit([_replace_texts(entry, changed) for entry in taken])
                 for _ in taken:
                     self._buffer.popleft()
             if self._dropped:
@@ -246,9 +250,11 @@ def _pseudonymise(text: str, pseudonyms: Mapping[Id, str]) -> str:
     return _EMAIL.sub("(an e-mail)", text) if "@" in text else text
 
 
-def _replace_texts(entry: AuditEntry, texts: Mapping[str, str]) -> AuditEntry:
-    detail = {key: texts[text] for key, text in entry.detail.items()} if entry.detail else entry.detail
-    return AuditEntry(entry.at, entry.action, texts[entry.who], texts[entry.what], entry.result, entry.address, detail)
+def _replace_texts(entry: AuditEntry, changed: Mapping[str, str]) -> AuditEntry:
+    who, what, detail = changed.get(entry.who, entry.who), changed.get(entry.what, entry.what), entry.detail
+    if detail:
+        detail = {key: changed.get(text, text) for key, text in detail.items()}
+    return AuditEntry(entry.at, entry.action, who, what, entry.result, entry.address, detail)
 
 
 def _clean(text: str) -> str:

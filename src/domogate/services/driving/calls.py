@@ -8,7 +8,9 @@ limits (Spec 8), and pictures that are too large or of another type than allowed
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from domogate.common.log import get_logger
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal
@@ -46,10 +48,11 @@ class Outcome(Generic[T]):
     Each caller waits with its own future. So if one caller is cancelled, the other callers still wait.
     """
 
-    __slots__ = ("_result", "_waiting")
+    __slots__ = ("_loop", "_result", "_waiting")
 
-    def __init__(self) -> None:
-        self._result: T | Fault | None = None
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._result: Any = None
         self._waiting: list[asyncio.Future[None]] | None = []
         """The futures of the waiting callers. None if the call has ended."""
 
@@ -68,30 +71,29 @@ class Outcome(Generic[T]):
     async def wait(self) -> T:
         """Return the result, or raise a copy of the fault. The call continues if the caller is cancelled."""
         if self._waiting is not None:
-            future = asyncio.get_running_loop().create_future()
+            future = self._loop.create_future()
             self._waiting.append(future)
             await future
         if isinstance(self._result, Fault):
             raise type(self._result)(self._result.message)
-        return cast(T, self._result)
+        result: T = self._result
+        return result
 
 
-class DriverCall:
+class DriverCall(msgspec.Struct, eq=False):
     """One running call to a driver."""
 
-    __slots__ = ("_late", "at_driver", "due", "on_late", "outcome", "stuck", "task")
-
-    def __init__(self, due: float) -> None:
-        """`due` is the deadline, as a time of the event loop."""
-        self.due = due
-        self.outcome: Outcome[Any] = Outcome()
-        self.at_driver = False
-        """True while the driver works on the call. Only then is the call cancelled at the deadline."""
-        self.on_late: Callable[[], Awaitable[None]] | None = None
-        """This function is awaited if the deadline passes while the driver works on the call."""
-        self._late = False
-        self.stuck = False
-        self.task: asyncio.Task[None] | None = None
+    due: float
+    """The deadline, as a time of the event loop."""
+    outcome: Outcome[Any]
+    at_driver: bool = False
+    """True while the driver works on the call. Only then is the call cancelled at the deadline."""
+    on_late: Callable[[], Awaitable[None]] | None = None
+    """This function is awaited if the deadline passes while the driver works on the call."""
+    late: bool = False
+    """Whether the deadline has passed."""
+    stuck: bool = False
+    task: asyncio.Task[None] | None = None
 
     def give_to_driver(self, on_late: Callable[[], Awaitable[None]] | None = None) -> None:
         self.at_driver = True
@@ -103,14 +105,8 @@ class DriverCall:
         An answer in time is not enough: the caller gets the answer only if it is on disk at most `_LEEWAY` after the deadline.
         """
         self.at_driver = False
-        if not self._late:
+        if not self.late:
             self.on_late = None
-
-    def is_late(self) -> bool:
-        return self._late
-
-    def mark_late(self) -> None:
-        self._late = True
 
 
 class DriverCalls:
@@ -137,7 +133,7 @@ class DriverCalls:
         if self.running >= MOST_IN_A_PLANT:
             raise DeviceTimeout("the device was not asked: too many orders and questions of this plant are waiting")
         loop = asyncio.get_running_loop()
-        call = DriverCall(loop.time() + deadline - self._clock.now())
+        call = DriverCall(loop.time() + deadline - self._clock.now(), Outcome(loop))
         self.running += 1
         call.task = loop.create_task(self._run(call, work))
         self._tasks[call.task] = call
@@ -158,7 +154,7 @@ class DriverCalls:
         for call in tuple(self._tasks.values()):
             if call.due > now:
                 next_due = min(next_due, call.due)
-            elif not call.is_late():
+            elif not call.late:
                 self._expire(call)
         self._set_timer(loop, next_due)
 
@@ -197,7 +193,7 @@ class DriverCalls:
         finally:
             self._end(call)
         # If the call was cancelled at its deadline, the caller is answered once the end of the order is on disk.
-        if not (call.is_late() and call.on_late is not None):
+        if not (call.late and call.on_late is not None):
             call.outcome.end(result)
 
     def _end(self, call: DriverCall) -> None:
@@ -209,7 +205,7 @@ class DriverCalls:
         self._on_end()
 
     def _expire(self, call: DriverCall) -> None:
-        call.mark_late()
+        call.late = True
         loop = asyncio.get_running_loop()
         if not call.at_driver:
             loop.call_later(_LEEWAY, self._time_out, call)

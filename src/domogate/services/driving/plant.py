@@ -233,12 +233,12 @@ class DrivenPlant:
             await self._inject_fault(order.module_id, is_order=True)
             report = await ask_driver(driver, driver.execute(order), order.module_id, find_breach)
         except Fault as fault:
-            if not (call.at_driver and call.is_late()):
+            if not (call.at_driver and call.late):
                 call.take_back()
                 await self._orders.end(order, fault)
             raise
         call.take_back()
-        if call.is_late():
+        if call.late:
             await self._report((report,))  # too late for the caller, but the module has this state
             raise DeviceTimeout(_NOT_CONFIRMED)
         # There must be no await between the answer and this line, so that the report cannot overwrite a later report.
@@ -343,7 +343,7 @@ class DrivenPlant:
                 raise DeviceRefused("the device refuses all commands")
 
     def _check_time(self, deadline: float, call: DriverCall) -> None:
-        if call.is_late() or self._clock.now() >= deadline:
+        if call.late or self._clock.now() >= deadline:
             raise DeviceTimeout("the device was not asked: the deadline had passed")
         if self._context.holdings is not None and self._context.holdings.epoch_of(self.id) is None:
             raise DeviceOffline("the module is offline: another gateway drives its plant now")

@@ -128,15 +128,15 @@ class Recorder:
         """
         await self._record_newest(report, self._store.record((report,)))
 
-    async def confirm(self, end: OrderEnd, report: Report) -> None:
+    def confirm(self, end: OrderEnd, report: Report) -> Awaitable[None]:
         """Record the report and the end of its order, in one commit.
 
         Raises DeviceTimeout if another gateway drives the plant now, and Internal if the store fails.
         """
-        await self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report))
-        self.confirmed += 1
+        return self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report), confirms=True)
 
-    async def _record_newest(self, report: Report, writing: Awaitable[None]) -> None:
+    async def _record_newest(self, report: Report, writing: Awaitable[None], *, confirms: bool = False) -> None:
+        """Wait until the report is written. `confirms` is true if the report confirms an order."""
         last = self._last.get(report.module_id)
         if last is not None:
             last.number = self.next_number()
@@ -150,6 +150,7 @@ class Recorder:
             is_temporary = isinstance(error, StoreUnavailable)
             raise Internal("the answer of the device could not be recorded", is_temporary=is_temporary) from error
         self._remember((report,))
+        self.confirmed += confirms
 
     def _without_outdated(self, reports: Sequence[Report], number: int) -> Sequence[Report]:
         """Return the reports without outdated states.
