@@ -80,7 +80,7 @@ class KitData:
         return Content(*(summary.added.get(noun, 0) for noun in ("users", "plants", "modules")))
 
     def copy(self) -> Settings:
-        """Copy the initial data into a new folder, and return the settings of a gateway that uses this folder."""
+        """Copy the initial data (folder `first`) to a new folder. Return the settings of a gateway that uses the new folder."""
         self._copies += 1
         data = self._folder / f"gateway-{self._copies}"
         _copy(self._folder / "first", data)

@@ -26,7 +26,7 @@ class Placement(Protocol):
         ...
 
     def wrap_handler(self, handler: Handler) -> Handler:
-        """Do the same as `wrap` for a handler of direct requests."""
+        """Return a handler of direct requests that delays the answer to a write until all gateways know the change."""
         ...
 
     @property
@@ -52,7 +52,7 @@ class Placement(Protocol):
 
 
 class _AllPlants:
-    """The placement of a gateway that is not a member of a cluster."""
+    """Implements Placement for a gateway that is not a member of a cluster: this gateway drives all plants."""
 
     held: Holdings | None = None
     is_cut_off = False

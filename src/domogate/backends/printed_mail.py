@@ -1,4 +1,4 @@
-"""The replacement for mails, for a gateway without a mail server."""
+"""For a gateway without a mail server: no mail is sent, and the caller can show the link that the mail would contain."""
 
 from domogate.ports import OutgoingMail
 

@@ -16,9 +16,11 @@ from domogate.families._wire import encode
 def build_documents(
     families: Iterable[Family], list_others: Callable[[], Mapping[str, str]], *, base_url: str, version: str
 ) -> Starlette:
-    """Return the application that serves the documents. The index and a document are made when they are first requested.
+    """Return the ASGI application that serves the OpenAPI documents of the families, and an index of all documents.
 
-    `list_others` returns the names and paths of documents that other parts of the gateway serve.
+    The index and each document are made when they are first requested.
+
+    `list_others` returns the names and paths of OpenAPI documents that other parts of the gateway serve.
     """
     by_slug = {family.slug: family for family in families}
     made: dict[str, bytes] = {}

@@ -114,7 +114,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def contract_path(self) -> str:
-        """The path as the specification writes it, without the roles."""
+        """The path as the specification writes it, for example with `{plantId}` where `path` has `{plantId:plant}`."""
         return PLACEHOLDER.sub(r"{\1}", self.path)
 
     @property

@@ -75,7 +75,7 @@ class KeyAdmission:
         self._writer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start the task that saves the daily counts in the store."""
+        """Start the task that regularly stores how many requests each subscription has sent today."""
         self._stopping.clear()
         self._writer = asyncio.create_task(self._write_regularly(), name="subscription usage")
 

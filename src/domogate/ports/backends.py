@@ -10,7 +10,7 @@ class EchoBackend(Protocol):
     """The HTTP service behind the echo family."""
 
     async def send(self, document: bytes) -> tuple[bytes, str]:
-        """Return the body and the media type of the answer.
+        """Send the document to the service. Return the body and the media type of the answer.
 
         Raise EchoTimeout if the service does not answer in time. Raise EchoUnreachable if it cannot be reached, or if its
         answer is an error or too long.

@@ -22,7 +22,7 @@ class BridgeConnection(Protocol):
 
 
 class BridgeClient(Protocol):
-    """The part that uses a connection: a bridge."""
+    """A bridge. `BridgeBroker.run` keeps a connection to the broker for it, and calls its methods."""
 
     @property
     def will(self) -> tuple[str, bytes] | None:

@@ -66,7 +66,7 @@ class RecordingFile:
 
 
 def read_recording(path: Path) -> Iterator[Exchange]:
-    """Yield the exchanges in their order.
+    """Yield the exchanges of a recording, in the order of the file.
 
     Raises BadRecording if the file is too large or is not a recording, and OSError if it cannot be read.
     """

@@ -57,7 +57,7 @@ def print_report(report: SafetyReport, *, made_by: str, zone: tzinfo, responsibl
 
 
 def _texts(report: SafetyReport, responsible: str) -> Iterator[str]:
-    """Yield all texts that people wrote, to choose the font: these texts may be in any script."""
+    """Yield the texts of the report that people wrote. They may be in any script, so the font must have their letters."""
     plant = report.site.plant
     yield from (plant.name, plant.address or "", plant.country or "", plant.zip_code or "", responsible)
     for controller in report.site.controllers:

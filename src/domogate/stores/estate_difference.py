@@ -52,7 +52,10 @@ def _changes_of(noun: str, table: Table, difference: Difference) -> Iterator[Rec
 
 
 def _with_people(found: Iterator[RecordChange], estate: Estate, plan: ImportPlan) -> Iterator[RecordChange]:
-    """Yield the changes. A plant whose people change is also yielded as updated."""
+    """Yield the changes in `found`. If the people of an updated plant change too, its change also names `people`.
+
+    At the end, yield the plants of which only the people change, as updated.
+    """
     left = set(plan.people.plant_ids)
     for change in found:
         has_people = change.id in left and change.change == "updated"

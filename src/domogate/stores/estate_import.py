@@ -1,7 +1,7 @@
 """Imports an estate in one transaction, or in parts. It adds and updates records, and with `prune` it also removes records.
 
-Stored states are kept: the first state of the file is used only if no state is stored. Only differences are written, so
-importing the same file again changes nothing and emits no event.
+Stored states are kept: the state of a module in the file is used only if no state of this module is stored. Only differences
+are written, so importing the same file again changes nothing and emits no event.
 """
 
 from collections.abc import Iterator, Sequence

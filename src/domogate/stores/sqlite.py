@@ -147,7 +147,10 @@ class SqliteDatabase(Database):
         """Does nothing, because cursors are consecutive: the oldest stored cursor shows which changes were removed."""
 
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Does nothing, because every transaction reads the changes of other processes, and so knows which plants changed."""
+        """Does nothing: other recorders do not need the stored cursor to empty their caches.
+
+        With SQLite, every transaction reads the changes of other processes, so it knows which plants changed.
+        """
 
     def connect_to_feed(self) -> Connection:
         return self.reading.connect()

@@ -84,7 +84,7 @@ class FaultRule(msgspec.Struct):
 
 
 class FaultRules:
-    """All rules, in the order in which they were added. Their number is bounded."""
+    """All fault rules of the test kit, in the order in which they were added. There are at most `MOST_RULES`."""
 
     def __init__(self) -> None:
         self._rules: dict[Id, FaultRule] = {}

@@ -42,7 +42,7 @@ class PersonRow(msgspec.Struct, frozen=True):
 
 
 class PeoplePages(OwnerPages):
-    """The pages at /auth/account/plants/people."""
+    """The pages at /auth/account/plants/people. An owner uses them to invite people to a home, and to limit or end access."""
 
     def routes(self) -> list[Route]:
         return [

@@ -12,7 +12,7 @@ _LONGEST_TOPIC = 100
 
 
 class MqttBridge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A bridge. The constructor raises ValueError if a value is wrong or contradicts another value."""
+    """The settings of one bridge. The constructor raises ValueError if a value is wrong or contradicts another value."""
 
     plant: str
     """The id of the plant whose modules are published."""

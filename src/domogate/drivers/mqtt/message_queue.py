@@ -1,4 +1,4 @@
-"""Unread messages, in limited memory (Decision 0038)."""
+"""Messages of a broker that the driver has not read yet, in limited memory (Decision 0038)."""
 
 import asyncio
 from collections import deque

@@ -109,7 +109,7 @@ class Codec(ABC):
 
     @abstractmethod
     def decode(self, topic: str, payload: bytes) -> Properties:
-        """Return the properties in the message. Raises Unreadable."""
+        """Return the properties in the message. Raises Unreadable if the payload cannot be decoded."""
 
     @abstractmethod
     def encode(self, wanted: Properties, /) -> Sequence[Publication]:

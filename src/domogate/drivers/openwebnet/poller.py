@@ -39,7 +39,11 @@ class Poller:
         self._wake = asyncio.Event()
 
     async def read(self, module: DrivenModule, deadline: float) -> bool:
-        """Read the device. Returns whether the device answered. Raises NackReceived, NotSent, NoAnswer."""
+        """Ask the device for its state. Return whether the device answered.
+
+        Raises NackReceived if the OpenWebNet gateway refused a request and the device did not answer. Raises NotSent if a
+        request could not be sent, and NoAnswer if the OpenWebNet gateway did not answer a request.
+        """
         assert module.device is not None
         before = module.received
         refused: Request | None = None

@@ -309,7 +309,7 @@ class SimulatedPlant:
         return [self.report(module, now, whole=False) for module in self._modules.values() if module.has_changes]
 
     def take_first_reports(self, now: float) -> list[Report]:
-        """Return the reports after `attach`: changes, absent modules, and states that no driver has confirmed yet."""
+        """Return the reports after `attach`: of modules that changed, are absent, respond again, or never reported."""
         return [
             self.report(module, now)
             for module in self._modules.values()

@@ -32,7 +32,7 @@ _encode_record = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """The number of the first record that was changed or is missing, and the reason."""
+    """The first place where the audit log is wrong: the number of the changed or missing record, and the reason."""
 
     number: int
     problem: str

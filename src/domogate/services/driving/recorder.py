@@ -321,7 +321,10 @@ class Orders:
 
 
 def _check_repetition(order: Order, known: OrderRecord) -> None:
-    """Raises OrderKeyTaken if `order.once` is True, or if `known` (the same id) has another command or module."""
+    """Check an order whose id an earlier order (`known`) already has.
+
+    Raises OrderKeyTaken if `order.once` is True, or if the earlier order has another command or module.
+    """
     if order.once:
         raise OrderKeyTaken("this order was given before")
     if not order.repeats(known.order):

@@ -39,7 +39,7 @@ class PasskeyChallenges:
         return f"{words}.{await self._mac.sign(f'{form_token} {words}')}".encode()
 
     async def read(self, challenge: bytes, form_token: str) -> ReadChallenge | None:
-        """Return the challenge. Return None if no gateway made it for this form, or if it has expired."""
+        """Return the content of the challenge. Return None if no gateway made it for this form, or if it has expired."""
         text = challenge.decode("ascii", "replace")
         words, _, mac = text.rpartition(".")
         if not form_token or not await self._mac.verify(f"{form_token} {words}", mac):

@@ -41,7 +41,7 @@ class OrderLine(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """The parts to order (`lines`), and the needs for which no spare part is known (`without_parts`)."""
+    """The parts to order (`lines`). `without_parts`: the units and controllers for whose failures no spare part is known."""
 
     lines: tuple[OrderLine, ...]
     without_parts: tuple[Need, ...]

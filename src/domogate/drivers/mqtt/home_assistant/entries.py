@@ -86,7 +86,7 @@ def known(**entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words with their meanings. For the words `True` and `False`, also add `true` and `false`.
+    """Return `words`: each word with its meaning. The words `true` and `false` get the meanings of `True` and `False`.
 
     A template writes `True` for a value that is `true` in the JSON of the payload.
     """
