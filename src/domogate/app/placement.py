@@ -83,7 +83,10 @@ def build_clock(settings: Settings) -> Clock:
 def build_placement(
     settings: Settings, store: SqlStore, clock: Clock, process: int | None = None, trace: MessageTrace | None = None
 ) -> Placement:
-    """Return the placement. Raises BadSettings if the settings ask for a cluster and the library for clusters is missing."""
+    """Return the placement of this gateway: alone, it drives all plants; in a cluster, it drives the plants of its shards.
+
+    Raises BadSettings if the settings ask for a cluster and the library for clusters is missing.
+    """
     if settings.cluster is None:
         return _AllPlants(clock)
     if find_spec("nats") is None:

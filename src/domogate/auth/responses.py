@@ -1,4 +1,4 @@
-"""The same answers as in `answers.py`, as responses and error handlers of Starlette."""
+"""Turns the JSON answers of `answers.py` into responses of Starlette, also for errors."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -82,7 +82,7 @@ class _Flow(FlowControl):
 
 
 class GuardedProtocol(PartWriter):
-    """One connection with a deadline. It counts against the limits on connections."""
+    """One connection. It ends if the client does not send or read in time, and it counts against the limits on connections."""
 
     flow: _Flow
 

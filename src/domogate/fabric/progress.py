@@ -27,10 +27,11 @@ The name of a cluster has at most 40 characters, so a subject for answers has at
 
 
 class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A question whether gateways have applied the changes up to `cursor`, or the answer: the member has applied them.
+    """A message between gateways: it asks whether they have applied the changes up to `cursor`, or answers that the
+    sender has applied them.
 
-    In a question, `sender` is the subject to which the answers are sent. In an answer, `sender` is the id of the member that
-    answers.
+    In a message that asks, `sender` is the NATS subject to which the answers are sent. In an answer, `sender` is the id of the
+    member that answers.
     """
 
     sender: Annotated[str, msgspec.Meta(max_length=_LONGEST_SENDER)]

@@ -61,9 +61,9 @@ def key_id_of(key: bytes) -> str:
 
 
 class SecretKeys:
-    """Implements Sealer.
+    """Encrypts and decrypts secrets of the store with a secret key. Implements Sealer.
 
-    A file may hold several keys: rotation puts the new key first, and old backups may need the other keys.
+    A key file may hold several keys: rotation puts the new key first, and old backups may need the other keys.
     """
 
     def __init__(self, data: Path, *, given: str | None = None, file: Path | None = None) -> None:

@@ -165,7 +165,7 @@ class KeyRing:
 
 
 class TokenSigner:
-    """Signs tokens and other claims, such as tickets, with the current key."""
+    """Signs tokens, tickets and picture tokens with the current key."""
 
     def __init__(
         self, keyring: KeyRing, clock: Clock, issuer: str, audience: str, access_lifetime: float, id_lifetime: float

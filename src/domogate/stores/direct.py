@@ -50,7 +50,7 @@ class DirectStatement:
         self._compiled: dict[str, _Compiled] = {}
 
     def execute(self, connection: Connection, values: Mapping[str, Any]) -> int:
-        """Return the number of changed rows."""
+        """Execute the statement with these values. Return the number of changed rows."""
         cursor = run_statement(connection, *self._prepare(connection, values))
         count: int = cursor.rowcount
         cursor.close()

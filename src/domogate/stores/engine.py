@@ -278,7 +278,7 @@ class Transaction:
             self.last_writes.append(write)
 
     def write_changes(self) -> Sequence[Change]:
-        """Write the events as changes, together with the commit. Raises ValueError if there are too many events."""
+        """Return the events as changes, which the commit writes. Raises ValueError if there are more than MOST_EVENTS."""
         if len(self.events) > MOST_EVENTS:
             raise ValueError(f"one write can have at most {MOST_EVENTS} changes, not {len(self.events)}: split it")
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]

@@ -108,7 +108,7 @@ def _end(tx: Transaction, condition: ColumnElement[bool]) -> int:
 
 
 def list_sessions(connection: Connection, user_id: Id) -> Sequence[Session]:
-    """Return the sessions of the user. The last used session is first."""
+    """Return the sessions of the user. The most recently used session is first."""
     return [_from_row(row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
 
 

@@ -1,4 +1,4 @@
-"""Gets each request before the surfaces get it: applies the faults of answers, and records the traffic."""
+"""Gets each request before the surfaces get it: applies injected faults to the answer, and records the traffic."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping, Set

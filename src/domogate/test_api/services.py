@@ -60,7 +60,7 @@ class Resettable(Protocol):
         ...
 
     async def replace_estate(self, document: str) -> Content:
-        """Start again with this estate file. Raises Invalid if the file has mistakes."""
+        """Start the gateway again with the data of this estate file. Raises Invalid if the file has mistakes."""
         ...
 
     async def issue_tokens(self, request: TokenRequest) -> IssuedTokens:

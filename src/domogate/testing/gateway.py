@@ -80,7 +80,7 @@ class Gateway:
         self._http.close()
 
     def control(self, method: str, path: str, body: object = None) -> Any:
-        """Call the test API. Returns the JSON of the answer, or None. Raises Refused if the status is an error."""
+        """Call the test API. Returns the JSON of the answer, or None without a body. Raises Refused for an error status."""
         answer = self._http.send(method, _API + path, self._management, body)
         if answer.status >= 400:
             raise Refused(f"{method} {path} got {answer.status}: {answer.json().get('detail')}")

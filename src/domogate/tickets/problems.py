@@ -44,7 +44,10 @@ KINDS: dict[Reason, Kind] = {
 
 
 class TicketProblem(Problem):
-    """A refusal with its own type. `scheme` is the kind of credential that a 401 asks for (RFC 9110 §11.6.1)."""
+    """The refusal of a ticket or picture token. Its field `type` names the reason.
+
+    `scheme` is the kind of credential that a 401 asks for (RFC 9110 §11.6.1).
+    """
 
     def __init__(self, refused: NotRedeemed, scheme: str) -> None:
         self._reason = refused.reason

@@ -107,7 +107,7 @@ def openapi_frame(
     schemas: Schemas,
     security: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the complete document for `paths`, with examples.
+    """Return the complete OpenAPI document for `paths`, with examples.
 
     `security` has the security schemes; a request needs all of them.
     """

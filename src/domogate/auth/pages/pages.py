@@ -170,5 +170,5 @@ class Pages:
         return response
 
     def forget(self, response: Response) -> None:
-        """Remove the session cookie with this response."""
+        """Let this response delete the session cookie in the browser."""
         self._context.cookies.remove(response, COOKIE)

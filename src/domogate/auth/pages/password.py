@@ -15,7 +15,7 @@ PASSWORD_PATH = f"{ACCOUNT_PATH}/password"
 
 
 class PasswordPages(LoggedInPages):
-    """The page at /auth/account/password."""
+    """The page at /auth/account/password, on which a person changes the password."""
 
     def routes(self) -> list[Route]:
         return [self.form(PASSWORD_PATH, self.show, self.change, PasswordAgain.ALWAYS)]

@@ -54,7 +54,8 @@ class CommandSession:
     async def send(self, request: Request, deadline: float, on_frame: OnFrame) -> bool:
         """Send the request and pass its answers to `on_frame`.
 
-        Returns True for ACK, False for NACK. Raises NotSent, NoAnswer.
+        Returns True for ACK, False for NACK. Raises NotSent if the request was not sent, and NoAnswer if it was sent but
+        no complete answer came.
         """
         if self._waiting >= MOST_WAITING:
             raise DeadlinePassed(f"{self._gateway.address} has {self._waiting} waiting requests")

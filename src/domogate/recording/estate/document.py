@@ -27,7 +27,7 @@ class SeenEstate(NamedTuple):
 
 
 class _Reader:
-    """Collects what the answers show. If two answers differ, the newer answer counts."""
+    """Collects what the recorded answers show. If two answers differ, the newer answer counts."""
 
     def __init__(self) -> None:
         self.plants: dict[str, SeenPlant] = {}
@@ -163,7 +163,7 @@ _ANSWERS: tuple[tuple[re.Pattern[str], Any, Callable[[_Reader, tuple[str, ...], 
 
 
 def read_estate_of(exchanges: Iterable[Exchange], new_password: Callable[[], str]) -> SeenEstate:
-    """Return the lists of an estate file. Raises BadRecording if the recording shows no plant."""
+    """Make the lists of an estate file from the recorded exchanges. Raises BadRecording if the recording shows no plant."""
     reader = _Reader()
     for exchange in exchanges:
         reader.read(exchange)

@@ -45,7 +45,10 @@ _GRACE = 0.5
 
 
 class Bridge:
-    """Implements BridgeClient. Call `change_state` when the state of a module changed, and `change_all` after other changes."""
+    """Publishes the modules of a plant to a broker, and takes commands from it. Implements BridgeClient.
+
+    Call `change_state` when the state of a module changed, and `change_all` after other changes.
+    """
 
     def __init__(
         self,

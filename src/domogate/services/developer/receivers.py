@@ -99,7 +99,7 @@ class Receivers:
 
 
 class ReceiverSender:
-    """Passes deliveries for receivers to these receivers in memory. `others` is the sender of all other deliveries."""
+    """Sends deliveries: in memory to `receivers`, the test receivers of this gateway; with `others` to all other URLs."""
 
     def __init__(self, receivers: Receivers, others: WebhookSender, clock: Clock) -> None:
         self._receivers = receivers

@@ -38,7 +38,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Period(msgspec.Struct, frozen=True):
-    """The differences between two samples, and the sample at the end."""
+    """The time between two samples: how much the counters grew in it, and the second sample (`end`)."""
 
     since: float
     counters: Counters

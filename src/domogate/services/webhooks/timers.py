@@ -52,7 +52,7 @@ class Timers:
         return due
 
     async def wait(self, now: float, most: float) -> None:
-        """Wait until the next time has come or a new time is set. `most` is the longest wait in seconds."""
+        """Wait until the earliest of the times has come, or a new time is set. `most` is the longest wait in seconds."""
         self._changed.clear()
         left = self._heap[0][0] - now if self._heap else most
         await wait_for_event(self._changed, min(most, left))

@@ -94,7 +94,10 @@ def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def on_and_off(said: Announcement) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the `map` of the state and the `map` of the command of a component that is on or off."""
+    """Return two values of the option `map` for a component that is on or off.
+
+    The first `map` is for the state: payload to True or False. The second `map` is for the command: true or false to payload.
+    """
     on, off = said.text("payload_on", "ON"), said.text("payload_off", "OFF")
     heard = {said.text("state_on", on): True, said.text("state_off", off): False}
     return meanings(heard), {"true": on, "false": off}

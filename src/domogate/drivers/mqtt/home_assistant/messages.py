@@ -95,7 +95,7 @@ class Announcement(msgspec.Struct, frozen=True):
 
 
 def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
-    """Yield the parts in one announcement. Raises Unreadable.
+    """Yield the parts of a device that one message announces. Raises Unreadable if the message cannot be used.
 
     Yield nothing for the announcement of a bridge of Domogate: its modules must not be found as new devices (Decision 0122).
     """
