@@ -27,7 +27,7 @@ LISTEN = ("127.0.0.1:8080",)
 
 
 def fill_units(program: Path = PROGRAM, listen: Sequence[str] = LISTEN, credentials: Sequence[str] = ()) -> dict[str, str]:
-    """Return the text of each file, by its path without the first `/`.
+    """Return the texts of the files for systemd. The key of each text is the path of its file, without the first `/`.
 
     `listen` and `credentials` are the values of `ListenStream=` and `LoadCredential=`.
     """

@@ -1,4 +1,4 @@
-"""Makes the process smaller and its garbage collections shorter, at the end of the start."""
+"""At the end of the start, gives unused memory back to the system and makes later garbage collections shorter."""
 
 import ctypes
 import gc

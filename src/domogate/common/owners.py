@@ -64,7 +64,7 @@ def advise_denied(path: Path) -> str:
 def _find_seen(path: Path) -> Path | None:
     """Return the path if this process can see it. Otherwise return the nearest folder above it that this process can see.
 
-    Return None on Windows, where files have no such owners.
+    Return None on Windows, where the owner of a file is not a number.
     """
     if not hasattr(os, "geteuid"):  # Windows has no such owners.
         return None

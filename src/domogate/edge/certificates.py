@@ -112,7 +112,7 @@ def _read_end(path: Path) -> float:
 
 
 class _HasPassphrase(Exception):
-    """The private key is encrypted."""
+    """Raised if the private key is encrypted, so that it cannot be read without a passphrase."""
 
 
 def _refuse_passphrase() -> str:

@@ -74,7 +74,7 @@ class Reader:
         self._principal = principal
 
     def list_own_reads(self) -> Reads:
-        """Return the operations that list the plants of the person."""
+        """Return the reads of the operations that list the plants of the person. The names are the operations, such as `E6`."""
         return {id: self._prepare(handler) for id, handler in OF_A_PERSON.items()}
 
     async def find_plant(self, plant_id: Id) -> PlantView | None:

@@ -82,7 +82,7 @@ class KeyPlace(msgspec.Struct, frozen=True):
 
 
 class Signer(Protocol):
-    """Signs with the current key of the gateway."""
+    """Signs claims with the current key of the gateway, and verifies claims that the gateway signed."""
 
     async def sign(self, claims: dict[str, Any], *, typ: str) -> str: ...
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:

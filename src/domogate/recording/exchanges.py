@@ -34,7 +34,7 @@ class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
 
 
 class RecordingFile:
-    """Adds exchanges to a new file. Several threads may use the object."""
+    """Adds exchanges (requests with their answers) to a new file. Several threads may use the object."""
 
     def __init__(self, path: Path, *, replace: bool = False) -> None:
         """Raises OSError, for example if the file exists and may not be replaced."""

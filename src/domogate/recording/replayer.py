@@ -13,7 +13,7 @@ from domogate.recording.server import Answer, Request, Responder
 class Replayer(Responder):
     """Gives the answers of the recorded gateway. Equal requests get their answers in the recorded order.
 
-    After the last answer, each further request gets the last answer again.
+    If there are more equal requests than recorded answers, each further request gets the last of these answers again.
     """
 
     def __init__(self, exchanges: Iterable[Exchange]) -> None:

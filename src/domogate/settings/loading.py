@@ -199,7 +199,7 @@ def _read_secrets(given: dict[str, _Given], mistakes: list[Mistake]) -> dict[str
 
 
 def _convert(value: object, kind: Any, from_text: bool) -> Any:
-    """Return the value in the type of the setting. Text from a flag or variable is parsed. Raises Wrong."""
+    """Return the value in the type of the setting. Text from a flag or variable is parsed. Raises Wrong if it does not fit."""
     if isinstance(value, str) and re.search(r"[\x00-\x1f\x7f]", value):
         raise Wrong("control characters are not allowed")
     if kind is Path:

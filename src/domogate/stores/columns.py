@@ -41,7 +41,7 @@ def reference(
 ) -> Column[str]:
     """Return a column with a foreign key.
 
-    With `cascade`, when the row that the column refers to is removed, the database also removes the row with this column.
+    If `cascade` is true: when the row that the column refers to is removed, the database also removes the row with this column.
     """
     refers_to = ForeignKey(target, ondelete="CASCADE" if cascade else None)
     return Column(name, String, refers_to, nullable=optional, primary_key=primary_key)

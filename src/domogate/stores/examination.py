@@ -41,7 +41,7 @@ class Examination(msgspec.Struct, frozen=True):
 
 
 def examine_database(url: str, seconds: float) -> Examination:
-    """Read the values from the database. Raises the errors of the database driver.
+    """Read the values of an `Examination` from the database. Raises the errors of the database driver.
 
     Such an error is also raised if the database has not answered after this number of seconds.
     """

@@ -128,7 +128,7 @@ class Feed:
         return FeedPage(changes, foreign, more)
 
     def close(self) -> None:
-        """Close the connection: at the end, or because a poll failed. The next poll connects again."""
+        """Close the connection to the database. If `poll` is called later, it connects again."""
         connection, self._connection, self._token = self._connection, None, None
         if connection is not None:
             connection.close()

@@ -191,7 +191,7 @@ def _places_in(limits: str | None) -> Places:
 
 
 def member_rows(plant_id: Id, people: Mapping[Id, str | None], since_of: SinceOf) -> list[dict[str, object]]:
-    """Return the rows of these members of the plant. `people` has their limits; the first is the owner."""
+    """Return the rows of these members of the plant. `people` has the limits of each member; its first member is the owner."""
     return [
         {
             "plant_id": plant_id,

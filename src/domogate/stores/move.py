@@ -121,7 +121,10 @@ def _read(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ...]
 
 
 def _add(digest: int, rows: list[tuple[Any, ...]]) -> int:
-    """Add rows to a digest that does not depend on their order, because the two databases sort texts differently."""
+    """Add rows to the digest, and return the new digest.
+
+    The digest does not depend on the order of the rows, because the two databases of a move sort texts differently.
+    """
     for row in rows:
         digest += int.from_bytes(blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest())
     return digest % (1 << 8 * _DIGEST)

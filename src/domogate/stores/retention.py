@@ -112,7 +112,10 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
 
 
 def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int:
-    """Remove some of the readings before `before_hour`, the oldest first, and at most `most`. Return their number."""
+    """Remove the oldest readings of the hours before `before_hour`: at most `most` of them (None means `PIECE`).
+
+    Return how many readings were removed.
+    """
     found = _oldest(tx, before_hour, most or PIECE)
     return 0 if found is None else tx.connection.execute(delete(raw).where(found[0])).rowcount
 

@@ -25,7 +25,10 @@ class _Waiting(NamedTuple):
 
 
 class WebhookMoves:
-    """The positions that wait for the next write. Use it on the event loop's thread."""
+    """The new positions of webhooks (cursors of the change feed) that wait for the next write.
+
+    Use this object only on the thread of the event loop.
+    """
 
     def __init__(self, submit: Submit, move_all: MoveAll) -> None:
         self._submit = submit

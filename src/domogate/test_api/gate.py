@@ -23,7 +23,7 @@ _REQUEST_ID, _OPERATION = "domogate.request_id", "domogate.operation"
 
 
 class GatewayFunctions(NamedTuple):
-    """Functions of the running gateway that `Gate` needs."""
+    """Functions of the running gateway that `Gate` calls."""
 
     find_facts: Callable[[Scope, bool], Awaitable[RequestFacts]]
     """Return the facts about a request. The user is found only if the second argument is true."""

@@ -29,7 +29,10 @@ _propagator = TraceContextTextMapPropagator()
 
 
 class ChangeContexts:
-    """Remembers the trace of each state that a device confirmed. The key is first the report, then the cursor of the event."""
+    """Remembers the trace of each state that a device confirmed.
+
+    Until the report with this state is stored, the trace is found by the report. Later it is found by the cursor of the event.
+    """
 
     def __init__(self) -> None:
         self._of_report: dict[tuple[str, float], SpanContext] = {}

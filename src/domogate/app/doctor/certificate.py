@@ -1,4 +1,4 @@
-"""Checks of the certificate: its files, its end, its name, and whether the gateway that runs uses it."""
+"""Checks of the certificate: its files, its end date, its host name, and whether the gateway that runs uses it."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -20,7 +20,10 @@ LITTLE_SPACE, NO_SPACE = 1_000 * MB, 100 * MB
 
 
 def check_machine(settings: Settings, *, gateway_at: str | None) -> Iterator[Finding]:
-    """Check the machine. `gateway_at` is the address at which a gateway answers, or None."""
+    """Check the data folder, the free space, the backups, the limit of open files, and the certificate.
+
+    `gateway_at` is the address at which a gateway answers, or None if no gateway answers.
+    """
     yield from check_folder(settings.data.absolute(), gateway_at)
     if settings.data.is_dir():
         yield check_disk(settings)

@@ -15,7 +15,7 @@ DELETION_PATH = f"{ACCOUNT_PATH}/delete"
 
 
 class DeletionPages(LoggedInPages):
-    """The page at /auth/account/delete."""
+    """The page at /auth/account/delete, on which people delete their own accounts."""
 
     def routes(self) -> list[Route]:
         return [self.form(DELETION_PATH, self.show, self.delete, PasswordAgain.ALWAYS)]

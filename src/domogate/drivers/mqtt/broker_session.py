@@ -244,7 +244,7 @@ class BrokerSession:
             self.check_modules()
 
     def check_modules(self) -> None:
-        """Mark the modules that have been silent for too long as absent, and log messages that could not be read."""
+        """Mark the modules that have been silent for too long as absent. Write unreadable messages to the log."""
         for module in self._modules.values():
             if not self._queue.holds_any(
                 map(str.encode, module.codec.topics)

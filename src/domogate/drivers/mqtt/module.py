@@ -131,7 +131,7 @@ class DrivenModule:
             self._connection_absence = Absence(why, self._connection_absence.since, evidence)
 
     def set_subscribed(self, now: float) -> None:
-        """Remember that the topics of the module are now subscribed. So earlier problems of the connection do not count."""
+        """Remember that the topics of the module are subscribed from `now` on. Forget earlier problems of the connection."""
         self._connection_absence = self._refusal_absence = None
         self.subscribed_since = now
 

@@ -177,9 +177,10 @@ async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> 
 
 
 async def _read_result(session: Session) -> Frame:
-    """Return the answer of the OpenWebNet gateway to our proof. If it closes the connection, the result is NACK.
+    """Return the answer of the OpenWebNet gateway to our proof of the password.
 
-    An OpenWebNet gateway that refuses the proof may send NACK or close the connection (OpenWebNet, HMAC authentication).
+    An OpenWebNet gateway that refuses the proof may send NACK or close the connection (OpenWebNet, HMAC authentication). In
+    both cases the result is NACK.
     """
     try:
         return await session.read()

@@ -96,8 +96,8 @@ class SimulatedModule:
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
         """Return a report with the state if it has changed, and with all readings since the last report.
 
-        With `whole`, the report has the state even if the state did not change. The report of an absent module has its last
-        state only if no state of the module was ever reported.
+        If `whole` is true, the report has the state even if the state did not change. The report of an absent module has its
+        last state only if no state of the module was ever reported.
         """
         device = self.device
         if self.absence is not None:

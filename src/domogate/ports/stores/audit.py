@@ -40,7 +40,7 @@ class AuditStore(Protocol):
         ...
 
     async def find_pseudonyms(self, user_ids: Collection[Id]) -> dict[Id, str]:
-        """Do the same as `find_pseudonym` for several users. Unknown users are left out."""
+        """Return the pseudonyms of these users, by user id. A user without a pseudonym gets one. Unknown users are left out."""
         ...
 
     async def find_pseudonym(self, user_id: Id) -> str:

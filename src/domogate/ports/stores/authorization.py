@@ -103,7 +103,9 @@ class SessionStore(Protocol):
         succeeded: Sequence[Attempt] = (),
         taken_back: Attempt | None = None,
     ) -> bool:
-        """Store the session and the results of its login in one write, and consume the recovery code (given as its hash).
+        """In one write, store the session, consume the recovery code (given as its hash), and update the login throttle.
+
+        `succeeded` are attempts that the throttle counts as successful. `taken_back` is an attempt that no longer counts.
 
         Return False and write no session in these cases: `totp_step` was used before; the user does not have the recovery code;
         the passkey was removed; its count of signatures is not higher than the stored count (except if both are 0); the

@@ -81,9 +81,9 @@ class EstateStore(Protocol):
     ) -> ImportSummary:
         """Import `people`, which is an estate without plants, and then the plants, in many transactions.
 
-        With `prune`, remove the records that are not in the estate; this is the last step. If the import is interrupted, the
-        parts that are already imported stay. To import the rest, import the whole estate again. `progress` is called after each
-        part, with the number of modules in this part.
+        If `prune` is true, the last step removes the stored records that are not in the estate. If the import is interrupted,
+        the parts that are already imported stay. To import the missing parts, import the whole estate again. `progress` is
+        called after each part, with the number of modules in this part.
         """
         ...
 

@@ -8,7 +8,10 @@ from domogate.services.audit import NOBODY, AuditAction, AuditResult, client_ref
 
 
 class AuditNotes:
-    """Writes to the audit log, if there is one. `address` is the IP address that the request came from."""
+    """Writes grants, logouts and refusals to the audit log, if there is one.
+
+    `address` is the IP address that the request came from.
+    """
 
     def __init__(self, audit: Audit | None) -> None:
         self._audit = audit

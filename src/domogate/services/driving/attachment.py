@@ -102,7 +102,7 @@ class Attachment:
     # loading
 
     def renew(self, driver: str | None = None) -> None:
-        """Load the plant again and attach it to this driver (None means all drivers), in the background."""
+        """In the background, read the plant from the store again and attach it to this driver (None means all drivers)."""
         if driver is None:
             self._to_attach = None
         elif self._to_attach is not None:
@@ -143,7 +143,10 @@ class Attachment:
         return self.problem is not None and self._retry is None
 
     def _retry_later(self) -> None:
-        """Load the plant again after a pause. The pauses become longer, up to `_LONGEST_RETRY`."""
+        """After a pause, read the plant from the store again and attach it to its drivers.
+
+        The pauses become longer, up to `_LONGEST_RETRY` seconds.
+        """
         if self._retry is None and not self._ended:
             pause = min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._retries, 16))
             self._retries += 1

@@ -34,10 +34,10 @@ class OperatorRights(StreamRights):
 
     @property
     def all_plants(self) -> bool:
-        """Return False. True would mean the plants of the stream's user, and an operator's stream is not limited to these
-        plants.
+        """Return False. True would mean that the stream is about all plants of its user.
 
-        If the stream is about all plants of the gateway, its rights depend on `ALL_PLANTS` instead.
+        An operator's stream is not limited to the plants of the operator. If it is about all plants of the gateway, its rights
+        depend on `ALL_PLANTS`.
         """
         return False
 

@@ -209,7 +209,10 @@ class Stream(LiveEvents):
             self._position = until
 
     async def _read_page(self, until: int | None) -> tuple[Sequence[Change], bool]:
-        """Return changes of the stream's plants, and whether there may be more. Raises _Pruned."""
+        """Return the next changes of the stream's plants, up to the cursor `until`, and whether there may be more of them.
+
+        None means the newest change that the hub has received. Raises _Pruned if some of the changes were removed.
+        """
         while True:
             await self._check_rights()
             checked = self._checked_version

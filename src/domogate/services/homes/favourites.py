@@ -12,7 +12,10 @@ MOST = 100
 
 
 class Favourites:
-    """Lists and replaces favourites. A module that the person cannot see is never listed."""
+    """Lists and replaces the favourite modules of a person in a home.
+
+    A module that the person cannot see is never listed.
+    """
 
     def __init__(self, store: FavouriteStore) -> None:
         self._store = store

@@ -37,7 +37,10 @@ class SafetyReport(msgspec.Struct, frozen=True):
 
     @property
     def has_simulated(self) -> bool:
-        """Whether something in the report is invented: a device is simulated, or was simulated when an entry was written."""
+        """Whether something in the safety report is invented.
+
+        This is so if a device is simulated, or was simulated when an entry of the logbook was written.
+        """
         return self.site.summary.simulated > 0 or any(one.entry.simulated for one in self.entries)
 
 

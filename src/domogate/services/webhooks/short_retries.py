@@ -76,7 +76,7 @@ class ShortRetries:
 
     @property
     def paused_until(self) -> float | None:
-        """The end of the delay, or None if there is no delay.
+        """The time at which the short delay for the receiver ends, or None if there is no delay.
 
         A short delay is at most `FIRST` seconds (`backoff.py`). If more seconds remain, the clock was set back, and the delay
         counts as ended.

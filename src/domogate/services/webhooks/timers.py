@@ -1,4 +1,4 @@
-"""The times at which webhooks run next."""
+"""The times at which the workers of webhooks run next."""
 
 import asyncio
 import heapq

@@ -1,6 +1,7 @@
 """Tables with the change feed, the running gateways, the URL of the gateway, and two times (the table `clock`).
 
-The first is a time that gateways update while their clock is right. The second is the time at which the cluster began.
+The first is the time that a gateway read last from its clock while the clock was right. The second is the time at which the
+cluster began.
 """
 
 from sqlalchemy import Column, Index

@@ -12,7 +12,7 @@ from domogate.drivers.mqtt.template import Scalar, Source
 
 
 class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An option: the topic that says whether the module is online. With a path, the value is inside a JSON object."""
+    """An option: the topic that says whether the module is online. If `path` is set, the value is in a JSON object."""
 
     topic: str
     path: str = ""
