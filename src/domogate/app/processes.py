@@ -67,7 +67,7 @@ def open_process() -> GatewayProcess | None:
 
 
 class Supervisor:
-    """Keeps the processes running until it gets a signal to stop."""
+    """Starts the gateway processes, and starts them again when they end, until it gets a signal to stop."""
 
     def __init__(self, settings: Settings, processes: int, command: Sequence[str]) -> None:
         """`command` is the command line of one gateway. The supervisor adds the flags that differ between the processes."""

@@ -270,7 +270,7 @@ async def opened(settings: Settings) -> AsyncIterator["Tools"]:
 async def reading(settings: Settings) -> AsyncIterator["Tools"]:
     """Yield the tools of a command that only reads an existing store. If there is no store, raises Mistake.
 
-    Root may read the data of another user: the command leaves no new file in the data folder.
+    Root may run such a command even if the data folder belongs to another user, because the command leaves no new file there.
     """
     from domogate.app import open_tools  # imports the database
 

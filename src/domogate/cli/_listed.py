@@ -1,4 +1,4 @@
-"""The list of all commands. The module of a command is imported when the command runs.
+"""The group that contains all commands. It imports the module of a command when the command runs.
 
 Imports take most of the time of a short command, so a command must not import the modules of the other commands.
 """

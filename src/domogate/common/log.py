@@ -42,6 +42,6 @@ def get_logger(name: str) -> Logger:
 
 
 def values_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the named values of a line. A line of another library has no named values."""
+    """Return the named values of a line of the log. A line that another library logged has no named values."""
     values: dict[str, Any] = vars(record).get("values", {})
     return values

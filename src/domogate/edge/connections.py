@@ -39,7 +39,7 @@ class Place:
         self._connections.remove(self)
 
     def has_unread_bytes(self) -> bool:
-        """Return True if the system has bytes of the client that the gateway has not read yet."""
+        """Return True if the operating system has bytes of the client that the gateway has not read yet."""
         try:
             return bool(self.connection.recv(1, socket.MSG_PEEK))
         except OSError:

@@ -220,7 +220,9 @@ class DrainingServer(uvicorn.Server):
     """The exception that `on_ready` raised, or None."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer the requests that have arrived, within the time of the drain. Then abort all connections and cancel the rest.
+        """Answer the requests that have arrived, within the time of the drain.
+
+        Then abort all connections, and cancel the requests that are still running.
 
         This replaces uvicorn's method, which could lose requests that have arrived.
         """

@@ -43,7 +43,7 @@ Node: TypeAlias = Scalar | Listing | Mapping
 
 
 def locate(root: Node, path: Path, *, key: bool = False) -> tuple[int, int]:
-    """Return the position of the value at the path. With `key`, return the position of its key.
+    """Return the position of the value at the path. If `key` is true, return the position of its key.
 
     If the value is missing, return the position of its nearest parent.
     """

@@ -1,4 +1,4 @@
-"""Iterates over a document that may be malformed. Malformed parts are skipped."""
+"""Iterates over the records of an estate file whose content may be malformed. Malformed parts are skipped."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -108,7 +108,10 @@ class ImportPlan(msgspec.Struct):
 def plan_import(
     tx: Transaction, estate: Estate, rows: EstateRows, users: ImportedUsers | None = None, *, prune: bool, is_all: bool
 ) -> ImportPlan:
-    """Compare the estate with the store, as `import_part` describes. Nothing is written."""
+    """Compare the estate with the store, and return the changes that `import_part` has to make. This function writes nothing.
+
+    `import_part` explains the arguments.
+    """
     prune_all = prune and is_all
     differences: dict[str, Difference] = {}
     imported_users = users or compare_users(tx, estate, prune=prune)

@@ -16,10 +16,10 @@ Work = Callable[[Transaction], Any]
 
 
 class SharedWork(Generic[A, T]):
-    """The part of one caller in shared work. A call of this object does only this part.
+    """The request of one caller, and the function that handles the requests of several callers together.
 
     `function` gets the requests of all callers in the order in which they came, and returns one answer for each request. The
-    answers are the same as if the callers had come one after the other.
+    answers are the same as if the callers had come one after the other. A call of this object handles only its own request.
     """
 
     __slots__ = ("function", "request")

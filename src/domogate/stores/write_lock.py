@@ -1,12 +1,12 @@
-"""The locks of writes in a cluster."""
+"""Names the locks that a gateway of a cluster takes before it writes to the database."""
 
 from enum import IntEnum
 
 
 class WriteLock(IntEnum):
-    """The lock of a write in a cluster. With every lock except EXCLUSIVE, gateways commit side by side (Decision 0086).
+    """The lock that a write takes in a cluster. Gateways can commit at the same time if no lock is EXCLUSIVE (Decision 0086).
 
-    But writes with the lock AUDIT run one after the other. The same is true for USAGE and for ATTEMPTS.
+    But two writes with the lock AUDIT run one after the other. The same is true for USAGE and for ATTEMPTS.
 
     A process that is not a member of a cluster always takes the exclusive lock.
     """

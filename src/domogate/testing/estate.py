@@ -126,6 +126,6 @@ class Estate:
         return key
 
     def client(self, client_id: str, **fields: Any) -> str:
-        """Add an application. `fields` are for example `secret`, `redirectUris`, `grants` and `scopes`."""
+        """Add an application. Returns its id. `fields` are for example `secret`, `redirectUris`, `grants` and `scopes`."""
         self.record.setdefault("clients", []).append({"id": client_id, "name": client_id, **fields})
         return client_id

@@ -67,7 +67,11 @@ class Gateway:
     @classmethod
     @contextmanager
     def start_on(cls, process: GatewayProcess, estate: Estate | None = None, *, seconds: float = 60.0) -> Iterator["Gateway"]:
-        """Do the same as `start`, with a process that was started before."""
+        """Let `process` serve the estate, and stop the process at the end of the block.
+
+        If `estate` is None, the demo estate is served. Raises GatewayFailed if the gateway is not ready after
+        this number of seconds.
+        """
         gateway = cls(process.serve(estate, seconds))
         try:
             yield gateway

@@ -35,7 +35,7 @@ def _steps(path: str) -> tuple[str | int, ...] | None:
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """An option that says where a property is read: the topic, the path into the JSON, then a table or a scale."""
+    """An option: where the value of a property is (topic, place in the JSON), and how it is converted (table or scale)."""
 
     topic: str
     path: str = ""

@@ -1,7 +1,7 @@
 """Addresses on a bus.
 
-The address of one device (a point) can be written in several ways. All of them get the same key. Sources: the pages of the
-OpenWebNet documentation about WHO 1, 2, 4 and 18.
+The address of one device (a point) can be written in several ways. `find_key` returns the same key for all these ways. Sources:
+the pages of the OpenWebNet documentation about WHO 1, 2, 4 and 18.
 """
 
 import re

@@ -251,7 +251,7 @@ class Plug(Actuator):
 
 
 class Heater(Actuator):
-    """A heater on a relay."""
+    """A heater that a relay switches on and off."""
 
     def set_state(self, on: bool, _level: int | None = None) -> None:
         self.state = HeaterState(on=on)

@@ -184,10 +184,11 @@ class Plug(Device[PlugState]):
 
 
 class Multisocket(Device[MultisocketState]):
-    """A multisocket. It has four sockets unless its state or an option has another number. Each socket has a load.
+    """A multisocket. It has four sockets unless its state or an option has another number.
 
-    Its power and energy are reported only as readings, because the state of a multisocket has no fields for them. So the
-    counter starts at 0 each time this object is made, for example after a restart.
+    Each socket has a load: a simulated appliance that is plugged in. The power and energy of the multisocket are reported only
+    as readings, because the state of a multisocket has no fields for them. So the energy counter starts at 0 each time this
+    object is made, for example after a restart.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")

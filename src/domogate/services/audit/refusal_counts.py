@@ -85,9 +85,9 @@ class RefusalCounts:
             self._timer = asyncio.get_running_loop().call_later(MINUTE, self.sum_up)
 
     def sum_up(self) -> None:
-        """For each kind that was repeated, add one entry with the number of repetitions to the log. Then begin to count again.
+        """For each kind of refusal that was repeated, add one entry with the number of repetitions to the log.
 
-        This happens at the latest a minute after the first repetition.
+        Then begin to count again. This happens at the latest a minute after the first repetition.
         """
         if self._timer is not None:
             self._timer.cancel()

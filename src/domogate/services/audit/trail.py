@@ -72,7 +72,7 @@ class AuditTrail:
 
         A record matches a user if the user did the action, or if the action was about the user.
 
-        With `before`, return the last `limit` matching records with numbers below `before`, the newest first.
+        If `before` is given, return the last `limit` matching records with numbers below `before`, the newest first.
         """
         newest_first = before is not None
         found: list[AuditRecord] = []

@@ -38,7 +38,7 @@ class ExchangeStore(TokenStore, PeopleStore, Protocol):
 
 
 class Exchange:
-    """Issues tokens for the two grant types of the token endpoint."""
+    """Issues the tokens of the token endpoint, in exchange for an authorization code or a refresh token."""
 
     def __init__(
         self,

@@ -166,7 +166,10 @@ class Propagation:
             self._catching_up = asyncio.create_task(self._catch_up(), name="catch up with other gateways")
 
     async def _catch_up(self) -> None:
-        """Read the change feed until each question of another gateway is answered. Drop a question after the bound."""
+        """Read the change feed, and answer each gateway as soon as the change that it asked for is applied here.
+
+        A gateway that has waited for `bound` seconds gets no answer.
+        """
         loop = asyncio.get_running_loop()
         pause = _FIRST_PAUSE
         try:

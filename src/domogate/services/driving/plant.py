@@ -71,7 +71,7 @@ class DrivenPlant:
         self._attachment.renew()
 
     def refresh(self, driver: str | None = None) -> None:
-        """Load the plant again and attach it to this driver (None means all drivers), in the background."""
+        """Read the plant from the store again and attach it to this driver (None means all drivers), in the background."""
         self._attachment.renew(driver)
 
     async def loaded(self) -> None:
@@ -136,9 +136,9 @@ class DrivenPlant:
     # loading
 
     async def _load(self) -> StoredPlant:
-        """Load the stored plant, and prepare its modules and faults. Raises DeviceOffline if the plant was removed.
+        """Read the plant from the store, and prepare its modules and faults. Raises DeviceOffline if the plant was removed.
 
-        If the plant changes while it waits for a slot, `refresh` loads the plant again.
+        If the stored plant changes while this method waits for a slot, `refresh` reads it again.
         """
         if self._earlier is not None:
             await asyncio.wait((self._earlier,))

@@ -33,7 +33,7 @@ class PlantSlots:
         return plant in self._holders
 
     async def acquire(self, plant: SlotHolder) -> None:
-        """Wait until a slot is free, and give it to the plant."""
+        """Wait until a slot is free, and give it to the plant. With this slot, the plant may be driven."""
         self.waiting += 1
         try:
             self.stop_idle()

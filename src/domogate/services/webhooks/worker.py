@@ -210,7 +210,7 @@ class WebhookWorker:
     # pending deliveries
 
     async def _retry_pending(self) -> float | None:
-        """Retry the pending deliveries that are due, and then the deliveries that waited for them.
+        """Retry the pending deliveries that are due, and then the later deliveries of the same modules, which waited.
 
         If the worker must pause after these deliveries, return the time of the next attempt, otherwise None.
         """
@@ -320,9 +320,9 @@ class WebhookWorker:
 
 
 def _find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
-    """Return the results that show that the receiver is down.
+    """Return the results that show that the receiver is down: it did not answer, or it answered that it is busy.
 
-    The list is empty if the receiver answered another event of the batch.
+    The list is empty if the receiver accepted or refused another event of the batch, because then it is not down.
     """
     if any(result.outcome in _UP for result in results):
         return []
