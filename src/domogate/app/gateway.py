@@ -183,8 +183,8 @@ class Gateway:
     async def start(self, *, named_drivers: bool = False) -> Edge:
         """Start all parts that requests need. Returns the ASGI application. Plants start later (`driving.start_plants`).
 
-        With `named_drivers`, raises UnnamedDriversError if the simulator would drive a module only because no estate file names
-        the driver of this module. In this case no part is left running.
+        If `named_drivers` is true and the simulator would drive a module only because no estate file names the driver of this
+        module, stop all started parts and raise UnnamedDriversError.
         """
         self.store.listen(self.read_model.apply)
         for listener in (

@@ -15,7 +15,9 @@ class GatewayRuns(Exception):
 
 @contextmanager
 def only_gateway(settings: Settings) -> Iterator[None]:
-    """Hold a lock on the folder of the SQLite database. The system releases the lock if the process is killed.
+    """Hold a lock on the folder of the SQLite database during the `with` block. If the database is not SQLite, do nothing.
+
+    The system releases the lock if the process is killed.
 
     Raises GatewayRuns if another process holds the lock.
     """

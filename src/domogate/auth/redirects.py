@@ -25,8 +25,8 @@ class ResponseMode(StrEnum):
 def matches(requested: str, registered: str, *, any_port: bool) -> bool:
     """Whether the two redirect URIs are the same text (RFC 9700 §2.1).
 
-    With `any_port`, a loopback address that is registered without a port matches every port: a native application learns its
-    port only when it starts (RFC 8252 §7.3).
+    If `any_port` is true, a loopback address that is registered without a port matches every port: a native application learns
+    its port only when it starts (RFC 8252 §7.3).
     """
     if requested == registered:
         return True

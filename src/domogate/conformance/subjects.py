@@ -142,8 +142,9 @@ def read_everything(session: Session, subjects: Subjects, families: tuple[str, .
 
 
 def _judge_devices(session: Session, operation: Operation, exchanges: list[Exchange]) -> None:
-    """Note a finding if the operation answers 500 and never 200. If it answers 500 only for some devices, these devices may be
-    the problem.
+    """Note a finding if the operation answers 500 and never 200.
+
+    If it answers 500 for some devices and 200 for other devices, note nothing: the devices may be the problem.
     """
     failed = [one for one in exchanges if one.status == 500]
     if failed and 500 in operation.statuses and not any(one.status == 200 for one in exchanges):

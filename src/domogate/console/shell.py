@@ -97,8 +97,8 @@ class DemoUser(msgspec.Struct, frozen=True):
 
 
 class Demo(msgspec.Struct, frozen=True):
-    """The public credentials of the demo. With them, the pages log a user in with one click, and call the families with the
-    key.
+    """The public credentials of the demo. With `users`, the pages log a user in with one click. With `subscription_key`, the
+    pages call the families.
     """
 
     users: tuple[DemoUser, ...] = ()

@@ -180,9 +180,9 @@ class QuickReader:
         return read
 
     def _compile_choice(self, schemas: Sequence[Schema]) -> Read:
-        """Return a function that reads mappings. All conditions of a schema test the same key of a record, such as `kind`.
+        """Return a function that reads a record. All conditions of a schema test the same key of the record, such as `kind`.
 
-        So the rules that apply depend only on the value of this key, and the readers are cached by this value.
+        So the value of this key decides which rules apply. The returned function makes one reader for each value, and keeps it.
         """
         tested = {key for schema in schemas for key in self._tested_keys(schema)}
         if not tested:

@@ -114,7 +114,8 @@ class _Scan:
     def run(self, text: TextIO) -> tuple[EstateFile | None, Any]:
         """Return the content of the file without its plants, and the users of the file.
 
-        If plants were skipped, the content is None. Then the caller must read the file again, with these users.
+        If plants were skipped, because the file has them before its users, the content is None. Then the caller must read the
+        file again, with these users.
         """
         from domogate.estate.composing import compose  # Most files are simple YAML or JSON, and do not need the YAML parser.
 

@@ -85,7 +85,7 @@ def record(shape: Shape[Any]) -> Codec:
 def reading(unit: Unit) -> Codec:
     """Return the codec of a reading.
 
-    In the file, a reading is a number. If its unit is not `unit`, or if it has a time, it is a record.
+    In the file, a reading is a number if its unit is `unit` and it has no time. All other readings are records.
     """
 
     def read(value: Any) -> Reading:

@@ -160,7 +160,7 @@ def _read_entries(lines: str, read_short: Callable[[str], Raw]) -> dict[str, Raw
 
 
 class _Block:
-    """Reads block lists and mappings from the lines of a part: of one plant, or of another top-level key.
+    """Reads block lists and mappings from `rows`: the split lines of one plant or of another top-level key.
 
     `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` are the records
     for which the lines have only an index.

@@ -48,10 +48,10 @@ OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 500, 502, 504})
 
 
 def status_of(kind: type[faults.Fault], listed: Set[int]) -> int:
-    """Return the status for a fault of this kind, for an operation that lists these statuses.
+    """Return the first status of the fault's ladder that is in `listed`: the statuses that the operation declares.
 
-    If the list of the fault has none of these statuses, return the first status of the list that is in OUTSIDE. Raises
-    LookupError if the list has no status in OUTSIDE either.
+    If there is none, return the first status of the ladder that is in OUTSIDE. Raises LookupError if the ladder has no status
+    in OUTSIDE either.
     """
     ladder = LADDER[kind]
     for status in ladder:

@@ -97,7 +97,7 @@ def _parameter(family: Family, parameter: Parameter) -> dict[str, Any]:
 
 
 def errors_of(operation: Operation) -> frozenset[int]:
-    """Return the statuses of all refusals that the document lists for the operation."""
+    """Return the statuses of all refusals that the OpenAPI document lists for the operation."""
     return operation.errors | {401, 404, 429, 500, 503} | ({413} if operation.body is not None else set())
 
 

@@ -47,7 +47,10 @@ def nothing_found() -> Answer:
 
 
 def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], object]) -> Answer:
-    """Return 200 with an ETag. The answer is encoded once and cached in `encodings`."""
+    """Return 200 with an ETag. The body is the result of `build`, as JSON.
+
+    The answer is cached in `encodings` under `key`. If it is cached already, `build` is not called.
+    """
     answer: Answer | None = encodings.get(key)
     if answer is None:
         body = encode(build())

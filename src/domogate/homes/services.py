@@ -34,7 +34,7 @@ class HomeServices(msgspec.Struct, frozen=True):
     energy_price: EnergyPrice | None = None
 
     async def open_home(self, call: HomeCall) -> Home:
-        """Return the home in the path, as the person sees it now.
+        """Return the home whose id is in the path, as the person sees it now.
 
         Raises NotFound if the path has no valid id, NoSuchPlant if the home does not exist, and NotYourPlant if the person may
         not see it.

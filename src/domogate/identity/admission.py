@@ -80,7 +80,7 @@ class KeyAdmission:
         self._writer = asyncio.create_task(self._write_regularly(), name="subscription usage")
 
     async def stop(self) -> None:
-        """Save the counts. Must be called before the store stops."""
+        """Save the counts of requests. Must be called before the store stops."""
         self._stopping.set()
         if self._writer is not None:
             await self._writer

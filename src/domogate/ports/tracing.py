@@ -16,5 +16,8 @@ class MessageTrace(Protocol):
         ...
 
     def answer(self, subject: str, headers: Mapping[str, str] | None, work: Awaitable[None]) -> Awaitable[None]:
-        """Await `work` in a span that belongs to the trace that the headers of the message name."""
+        """Await `work`, which answers a message of another gateway. The headers of the message name the trace.
+
+        `work` becomes a span of this trace.
+        """
         ...

@@ -1,4 +1,4 @@
-"""Checks of single settings, with messages for operators. `loading.py` adds the source of the value."""
+"""Checks of single settings, with messages for operators. `loading.py` adds to each message where the value was set."""
 
 import re
 from collections.abc import Callable

@@ -31,9 +31,9 @@ class _Counts:
         self._saved: list[dict[str, str | float]] = []
 
     def limits_of(self, attempt: Attempt) -> tuple[tuple[str, Limit], tuple[str, Limit]]:
-        """Return the key and the limit of the account, and the key and the limit of the IP address.
+        """Return two counters, each as its key and its limit: the counter of the account, then the counter of the IP address.
 
-        If the person logged in from this IP address before, the key `familiar` is used instead of the key of the account.
+        If the person logged in from this IP address before, the first key is `attempt.familiar`, not `attempt.account`.
         """
         account = attempt.familiar if attempt.familiar in self._known else attempt.account
         return (account, attempt.account_limit), (attempt.address, attempt.address_limit)

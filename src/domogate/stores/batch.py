@@ -246,7 +246,7 @@ class WriteQueue:
     def take(self, seconds: float) -> list[Unit]:
         """Remove and return the queued writes. If no write comes for this number of seconds, return an empty list.
 
-        If the last group had several callers, wait a short time until the same number of callers has come again. Without this
+        If the last group had several callers, wait a short time so that the same number of callers can come again. Without this
         wait, commits on a fast disk are so short that callers rarely share a commit. Waiting for only half of the callers was
         slower in a measurement, because the writer thread and the event loop's thread then compete for the interpreter.
         """

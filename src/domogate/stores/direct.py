@@ -96,7 +96,7 @@ class DirectStatement:
         return run_statement(connection, *self._prepare(connection, {}))
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the values of the first row by the names of the columns, or None if there is no row."""
+        """Execute the statement. Return its first row as a dict from column names to values, or None if there is no row."""
         cursor = run_statement(connection, *self._prepare(connection, values))
         row = cursor.fetchone()
         found = None if row is None else dict(zip([column[0] for column in cursor.description], row, strict=True))

@@ -108,12 +108,12 @@ class SqlEstate(SqlEstateHistory):
         return summary
 
     async def _give_way(self, released: float, paused: float) -> tuple[float, bool]:
-        """Pause, so that other processes can get the lock. A process that already waits gets the lock in this pause.
+        """Pause the import, so that other processes can write. A process that already waits can write in this pause.
 
         If no other gateway runs, and the last pause was less than `_LONGEST_RUN` seconds before `released`, do not pause.
 
-        `released` is the end of the last part, `paused` the end of the last pause. Return the end of the last pause, and
-        whether no gateway runs.
+        `released` is the time at which the last part of the import was written, `paused` the end of the last pause. Return the
+        end of the last pause, and whether no gateway runs.
         """
         assert self._database is not None, "the store is not started"
         own_id = self._presence.id if self._presence is not None else ""

@@ -184,7 +184,7 @@ class PeopleOfPlants(msgspec.Struct):
 def compare_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUsers, *, prune: bool) -> PeopleOfPlants:
     """Return owners, allowed users and invitations of the plants whose people change. Nothing is written.
 
-    Without `prune`, nobody loses access except an owner who is replaced.
+    If `prune` is false, nobody loses access except an owner who is replaced.
     """
     stored_members: dict[Id, dict[Id, str | None]] = defaultdict(dict)
     stored_since: dict[Id, dict[Id, int]] = defaultdict(dict)

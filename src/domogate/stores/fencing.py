@@ -41,7 +41,7 @@ class FencedWrite(Protocol):
 
 
 def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
-    """Return the fences of a write for these plants.
+    """Return the shards of these plants, each with the epoch with which this gateway holds it.
 
     Raises Fenced if this gateway does not hold the shard of one of these plants.
     """

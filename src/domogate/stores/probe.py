@@ -20,7 +20,7 @@ _log = get_logger(__name__)
 
 
 class Probe:
-    """A thread that asks the server on its own connection."""
+    """A thread with its own connection. It regularly asks the database server whether it answers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -46,7 +46,7 @@ class Probe:
         self.close()
 
     def ask(self) -> bool:
-        """Ask once. Return whether the server answered in time."""
+        """Send one query to the database server. Return whether the server answered in time."""
         try:
             with time_limit(_LIMIT):
                 if self.connection is None:

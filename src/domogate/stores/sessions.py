@@ -83,7 +83,7 @@ def find_session(connection: Connection, token_hash: str) -> Session | None:
 
 
 def save_session(tx: Transaction, session: Session) -> None:
-    """Replace the session. If the session was deleted in the meantime, nothing is written."""
+    """Replace the stored session that has the same id. If it was deleted in the meantime, nothing is written."""
     tx.connection.execute(update(sessions).where(sessions.c.id == session.id).values(_to_row(session)))
 
 

@@ -119,7 +119,7 @@ class Writer:
         return future
 
     def _set_timer(self, at: float) -> None:
-        """Set the timer for all writes that wait for an answer. One timer takes less time than a timer for each write."""
+        """Set the timer to `at`, when the first waiting write expires. One timer takes less time than one for each write."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at

@@ -72,7 +72,7 @@ class Resettable(Protocol):
         ...
 
     async def advance(self, seconds: float) -> None:
-        """Move the time forward."""
+        """Move the time of the gateway forward by `seconds`."""
         ...
 
 

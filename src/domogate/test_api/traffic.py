@@ -80,7 +80,7 @@ class Traffic:
         self._bytes = self._number = 0
 
     def add(self, raw_path: bytes, query: bytes, request: Sent, answer: Sent, **facts: Any) -> None:
-        """Record an exchange. `facts` are the other fields of Exchange."""
+        """Record a request and its answer. `facts` are the fields of Exchange that this method does not compute."""
         path = raw_path[:2_000].decode("ascii", "replace")
         surface = path.split("/")[1] if path.startswith("/") else ""
         is_secret = surface in _SECRET_SURFACES

@@ -116,9 +116,9 @@ class Device(ABC, Generic[S]):
         return False
 
     def evolve(self, now: float) -> None:
-        """Let time pass up to the given time.
+        """Change the state as this device changes it without a command until the time `now`.
 
-        This time may be much later than at the last call, or earlier if the clock was set back.
+        `now` may be much later than at the last call, or earlier if the clock was set back.
         """
 
     def execute(self, command: Command, _now: float) -> None:

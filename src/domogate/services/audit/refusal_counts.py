@@ -67,7 +67,7 @@ class RefusalCounts:
         self._repeat(kind)
 
     def count(self, entry: AuditEntry) -> bool:
-        """Count the refusal and return True if its kind already has its own entry in this minute. Otherwise return False.
+        """Count the refusal and return True if an entry of this minute is of the same kind. Otherwise return False.
 
         The texts of `entry` need not be cleaned before this call. A text that is not clean matches no kind, because the
         texts of all kinds are clean. After False, clean the texts and call `add`.

@@ -198,7 +198,7 @@ class _Criteria(msgspec.Struct, frozen=True):
 
 
 class _ChainCheck:
-    """Checks the records one after the other, up to the first break."""
+    """Checks the records of the audit log one after the other, up to the first record that breaks the chain of hashes."""
 
     def __init__(self, last_hash: str | None) -> None:
         self._sought = None if last_hash in (None, GENESIS) else last_hash

@@ -63,7 +63,7 @@ class _Entity(msgspec.Struct, frozen=True):
 def announce(home: Home, view: ModuleView, topics: BridgeTopics, *, area: str, commands: bool) -> Iterator[tuple[str, bytes]]:
     """Yield the topics and payloads that announce a module. `area` is the name of its room.
 
-    Without `commands`, Home Assistant can only read the module.
+    If `commands` is false, Home Assistant can only read the module.
     """
     module = view.module
     may_command = commands and home.find_command(module) is not None

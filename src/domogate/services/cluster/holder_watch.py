@@ -69,7 +69,10 @@ class HolderWatch:
         return renewed_at < silence.first + self._times.renewal
 
     async def _look(self) -> ShardMap | None:
-        """Return the holders as they were at most `_FRESH` seconds ago. Return None if the database does not answer."""
+        """Return the holders of all shards. The database was read at most `_FRESH` seconds ago.
+
+        Return None if the database did not answer.
+        """
         now = self._monotonic()
         if self._looking is None or (self._looking.done() and now - self._looked_at >= _FRESH):
             self._looking = asyncio.create_task(self._read(), name="look at the holders of shards")

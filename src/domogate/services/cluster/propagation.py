@@ -96,7 +96,7 @@ class Propagation:
     async def wait(self, seconds: float | None = None) -> None:
         """Wait until the other gateways know all changes that this gateway has committed before this call.
 
-        With `seconds`, return after this time at the latest.
+        If `seconds` is given, return after this time at the latest.
         """
         wanted = self._store.written
         if self._known >= wanted:

@@ -36,7 +36,7 @@ class DeveloperFaults:
         return until
 
     async def clear(self, principal: Principal, home_id: Id, module_id: Id, *, address: str) -> None:
-        """Clear all faults of the module. Raises the same errors as `inject`, except ValueOutOfRange."""
+        """Clear all injected faults of the module. Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule."""
         await self._check(principal, home_id, module_id)
         await self._injector.clear(home_id, module_id, who=principal.user_id, address=address)
 

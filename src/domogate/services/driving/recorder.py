@@ -227,7 +227,7 @@ class Orders:
         self._settling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start a task that regularly calls `settle`, for the orders of processes that have stopped."""
+        """Start a task that regularly calls `settle`: a process that stops may leave orders without a final state."""
         self._settling = asyncio.create_task(self._settle_regularly(), name="settle orders")
 
     async def stop(self) -> None:

@@ -149,7 +149,7 @@ def _check_doors(home: Home, module: Module) -> None:
 
 
 def _order_id(user_id: Id, key: str) -> str:
-    """Return an order id that depends on the person and the key. So the same key of two people gives two different orders."""
+    """Return an order id. `key` is an idempotency key of the person. Two people who use the same key get different ids."""
     if not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
         raise ValueOutOfRange(f"an idempotency key is 1 to {LONGEST_KEY} printable characters")
     return f"home-{user_id}-{key}"

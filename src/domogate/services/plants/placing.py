@@ -59,7 +59,7 @@ def parse_pattern(pattern: str) -> re.Pattern[str]:
 def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, suggest: bool = False) -> int | str:
     """Find the room in the name of the device. Return the index of this room in `rooms`, or the reason why no room was found.
 
-    With `suggest`, the reason names a room with a similar name. Finding a similar name takes milliseconds, so do not use
+    If `suggest` is true, the reason names a room with a similar name. Finding a similar name takes milliseconds, so do not use
     `suggest` for many devices.
     """
     match = pattern.fullmatch(device) if len(device) <= _LONGEST_NAME else None

@@ -20,7 +20,7 @@ class WebhookAdministration:
     async def list(self, plant_id: Id | None = None, *, with_dead: bool = False) -> Sequence[Webhook]:
         """Return the webhooks, including ended webhooks, oldest first.
 
-        With `with_dead`, return only webhooks that have dead letters.
+        If `with_dead` is true, return only webhooks that have dead letters.
         """
         return await self._store.list_webhooks(plant_id=plant_id, with_dead=with_dead)
 

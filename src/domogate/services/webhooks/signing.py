@@ -16,7 +16,7 @@ def new_webhook_secret() -> str:
 
 
 def message_id(webhook_id: Id, cursor: int) -> str:
-    """Return the message id. It is the same for every attempt, so that the receiver can recognise a duplicate."""
+    """Return the message id. All attempts to send one event have the same id, so that the receiver can see a duplicate."""
     return f"{webhook_id}_{cursor}"
 
 

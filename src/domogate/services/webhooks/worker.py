@@ -67,7 +67,7 @@ class WebhookWorker:
         self._feed.add_change(change)
 
     async def run(self) -> float | None:
-        """Deliver all events. Return the time of the next run. None means that the next event starts the next run.
+        """Deliver all events that wait for this webhook. Return the time of the next run, or None: the next event starts it.
 
         Raises WebhookEnded, Fenced.
         """

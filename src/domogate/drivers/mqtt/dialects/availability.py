@@ -29,8 +29,8 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def read(self, payload: bytes, *, alone: bool) -> Properties:
         """Return the property `available`: whether the module is online.
 
-        A message that says neither online nor offline raises Unreadable if `alone` is true: the topic has no other use. If
-        `alone` is false, the result for such a message has no properties.
+        `alone` is true if the topic is used only for this property. Then a message that says neither online nor offline raises
+        Unreadable. If `alone` is false, the result for such a message has no properties.
         """
         said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
         words = {self.online.lower(): True, self.offline.lower(): False}

@@ -30,10 +30,11 @@ def read_source(
     offset: float = 0.0,
     words: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return an entry of the table `state`. It is empty if the announcement has no such topic. Raises Untranslatable.
+    """Return an entry of the table `state` in the options of a module. Raises Untranslatable.
 
-    `topic` and `template` are names of fields in the announcement. `words` are the meanings of the words in payloads. A number
-    in a payload is multiplied by `scale`, then `offset` is added.
+    `topic` and `template` are names of fields in the announcement. If it does not have the field `topic`, the entry is empty.
+    `words` has the meaning of each word that a payload can have. A number in a payload is multiplied by `scale`, then `offset`
+    is added.
     """
     if not said.text(topic):
         return {}
@@ -57,9 +58,11 @@ def read_target(
     words: dict[str, str] | None = None,
     name: str = "value",
 ) -> dict[str, Any]:
-    """Return an entry of the table `command`, as `read_source` does it for the table `state`. Raises Untranslatable.
+    """Return an entry of the table `command` in the options of a module. Raises Untranslatable.
 
-    In this template, the value can have the name `value` or the name in the argument `name`.
+    `topic` and `template` are names of fields in the announcement. If it does not have the field `topic`, the entry is empty.
+    In the template, the value has the name `value` or the name that the argument `name` gives. `words` has the word to send for
+    each value. A number is multiplied by `scale`, then `offset` is added, then the template is applied.
     """
     if not said.text(topic):
         return {}

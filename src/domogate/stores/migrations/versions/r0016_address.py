@@ -1,4 +1,4 @@
-"""Adds the URL of the gateway that started last."""
+"""Adds a table with the URL of the gateway. The gateway that was started last has written this URL."""
 
 from alembic import op
 
