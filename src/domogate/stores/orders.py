@@ -66,6 +66,8 @@ def _check_end(end: OrderEnd) -> OrderEnd:
     """
     if end.state not in _ENDS or not isfinite(end.at):
         raise ValueError(f"this is not a final state of an order: {end}")
+    if not end.problem:
+        return end
     words = storable(end.problem)
     return end if words == end.problem else msgspec.structs.replace(end, problem=words)
 
@@ -136,7 +138,7 @@ class SqlOrders(SqlSubject):
         if not orders:
             return []
         # Any gateway may queue an order. Only the gateway that drives the plant sends it.
-        plant_ids = [order.plant_id for order in orders] if sent else ()
+        plant_ids = [order.plant_id for order in orders] if sent and self.holdings is not None else ()
         existing: Sequence[OrderRecord | None] = await self._write_driven(plant_ids, (), _check_orders(orders, at, sent=sent))
         return existing
 
