@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from release.building import ROOT, build, time_of_last_commit
+from support.built_once import build_once
 
 
 @pytest.fixture(scope="session")
@@ -16,4 +17,5 @@ def when() -> datetime:
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory, when: datetime) -> dict[str, Path]:
     """The built files by their names."""
-    return {path.name: path for path in build(ROOT, tmp_path_factory.mktemp("dist"), when)}
+    folder = build_once(tmp_path_factory, "dist", lambda folder: build(ROOT, folder, when))
+    return {path.name: path for path in folder.iterdir() if path.name.endswith((".whl", ".tar.gz"))}

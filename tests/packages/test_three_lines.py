@@ -8,7 +8,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from release.building import ROOT, build_wheel, time_of_last_commit
+from release.building import ROOT
 from support.clean_environment import link_needed_packages
 from support.markdown import code_blocks
 from support.package_lines import run_lines, without_index
@@ -35,14 +35,12 @@ def fetch(url: str, program: "subprocess.Popen[bytes]") -> str:
 
 
 @pytest.mark.slow
-def test_they_run_as_they_are_shown(tmp_path: Path) -> None:
+def test_they_run_as_they_are_shown(made: dict[str, Path], tmp_path: Path) -> None:
     """pip installs the wheel of this checkout by its name. It must not use a package index, so the packages that the wheel
     needs come from the environment of the tests.
     """
     make, install, run = code_blocks((ROOT / "docs" / "index.md").read_text(), "sh")[0].splitlines()
-    wheels = tmp_path / "wheels"
-    wheels.mkdir()
-    build_wheel(ROOT, wheels, time_of_last_commit())
+    wheels = next(iter(made.values())).parent
     port = free_port()
     environment = {**without_index(wheels, tmp_path), "DOMOGATE_PORT": str(port)}
     run_lines([make, install], tmp_path, environment)

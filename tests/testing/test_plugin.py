@@ -16,6 +16,7 @@ PLUGIN = ROOT / "clients" / "pytest-domogate"
 
 @pytest.fixture
 def run_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # loading the plugins of all other packages takes a second
     monkeypatch.setenv("PYTHONPATH", f"{PLUGIN / 'src'}{os.pathsep}{ROOT / 'clients' / 'python' / 'src'}")
     return pytester
 
@@ -90,7 +91,7 @@ class TestEarlyStart:
 
     def test_only_the_workers_of_xdist_start_one(self, run_tests: pytest.Pytester) -> None:
         self.run(run_tests)
-        run = run_tests.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate", "-n", "1")
+        run = run_tests.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate", "-p", "xdist", "-n", "1")
         assert "started by no worker" not in run.stdout.str()
         assert "1 passed" in run.stdout.str()
 
