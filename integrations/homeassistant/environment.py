@@ -54,7 +54,9 @@ def install() -> Path:
             done.unlink(missing_ok=True)
             shutil.rmtree(_FOLDER / "venv", ignore_errors=True)
             run_or_fail(find_python(), "-m", "venv", _FOLDER / "venv", cwd=_FOLDER)
-            run_or_fail(python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", _LOCK, cwd=_FOLDER)
+            # Most modules of Home Assistant are never imported; compiling all of them would take most of the time.
+            options = ("--quiet", "--no-compile", "--no-deps", "--require-hashes")
+            run_or_fail(python, "-m", "pip", "install", *options, "-r", _LOCK, cwd=_FOLDER)
             shutil.copy(_LOCK, done)
     return python
 
