@@ -132,9 +132,14 @@ class HomeAssistant:
 
     def read_stored_tokens(self, title: str) -> dict[str, Any]:
         """The tokens in the file of Home Assistant. It writes the file a second after a change."""
-        stored = json.loads((self._config / ".storage" / "core.config_entries").read_text())["data"]["entries"]
-        (token,) = [entry["data"]["token"] for entry in stored if entry["title"] == title]
-        return dict(token)
+        eventually(lambda: title in self._read_stored_entries(), f"Home Assistant has stored the entry {title}")
+        return dict(self._read_stored_entries()[title]["token"])
+
+    def _read_stored_entries(self) -> dict[str, dict[str, Any]]:
+        """The data of the entries by title. There is no file before the first entry is stored."""
+        file = self._config / ".storage" / "core.config_entries"
+        stored = json.loads(file.read_text())["data"]["entries"] if file.exists() else []
+        return {entry["title"]: entry["data"] for entry in stored}
 
     def open_flows(self) -> list[dict[str, Any]]:
         """Dialogs that Home Assistant has opened by itself, for example because a login ended."""
