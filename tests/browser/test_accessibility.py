@@ -8,7 +8,7 @@ from playwright.async_api import Browser
 
 from domogate.domain.terms import terms_at
 from support.auth_setup import AuthSetup
-from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup
+from support.browser_tab import AXE, PATIENCE, BrowserTab, ServeAuthSetup
 from support.page_actions import Look
 from support.page_coverage import SeenPages, all_templates, all_texts
 from support.page_walk import PageWalk
@@ -35,6 +35,7 @@ FOREIGN_SCRIPTS = """
 async def screen_of(chromium: Browser, setup: AuthSetup, language: str) -> AsyncIterator[BrowserTab]:
     opened = await chromium.new_context(base_url=setup.base_url, locale=language)
     opened.set_default_timeout(PATIENCE)
+    await opened.add_init_script(AXE.axe_script)  # sending it to each page again would take a third longer
     yield BrowserTab(await opened.new_page(), setup)
     await opened.close()
 
@@ -55,6 +56,7 @@ async def look_at_a_desk(tab: BrowserTab, *, closely: bool) -> list[str]:
     return found + [f"no ring: {element}" for element in await tab.page.evaluate(NO_FOCUS_RING)]
 
 
+@pytest.mark.first
 async def test_all_pages_are_accessible(
     chromium: Browser, serve_auth_setup: ServeAuthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:

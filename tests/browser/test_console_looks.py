@@ -33,6 +33,7 @@ TARGET_PAGES = (
 )
 
 
+@pytest.mark.first
 async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who="lucia@example.com", width=320) as walk:
         for name, words in PAGES.items():

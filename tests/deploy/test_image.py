@@ -73,6 +73,7 @@ class TestContext:
             assert not context.has(ROOT / path), path
 
 
+@pytest.mark.first
 @pytest.mark.slow
 @pytest.mark.timeout(1800)  # the build compiles all packages, which takes minutes on a busy machine
 class TestImage:

@@ -106,6 +106,7 @@ def mode_of(path: Path) -> str:
     return stat.filemode(path.stat().st_mode)
 
 
+@pytest.mark.first
 class TestPage:
     def test_the_operator_the_owner_and_the_guest_set_their_passwords_through_nginx(self, technician: Technician) -> None:
         assert technician.passwords_set == 3
