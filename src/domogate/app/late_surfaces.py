@@ -47,7 +47,7 @@ class LateSurfaces:
 
 
 class LateSurface:
-    """Passes each request to one of the late surfaces."""
+    """Passes each request to the surface `name`. If this surface is not built yet, `surfaces` builds it first."""
 
     def __init__(self, surfaces: LateSurfaces, name: bytes) -> None:
         self._surfaces = surfaces

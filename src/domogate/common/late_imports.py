@@ -15,7 +15,7 @@ async def load_module(name: str) -> ModuleType:
 def late_names(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
     """Return the function `__getattr__` of a package whose names are imported when they are first used.
 
-    `names` has the names of the package, by the module of the package that defines them.
+    `names` maps each module of the package to the names that this module defines.
     """
     modules = {name: f"{package}.{module}" for module, defined in names.items() for name in defined}
 

@@ -73,10 +73,10 @@ def parse_time(text: str) -> float:
 
 
 def parse_local_time(text: str, *, end: bool = False) -> float:
-    """Do the same as parse_time, but a day is a day in the time zone of this machine.
+    """Return the seconds since the epoch for an ISO 8601 time, a day in the time zone of this machine, or a number of seconds.
 
-    For a day, the result is the beginning of the day. With `end`, the result is the end of the day. Raises ValueError with a
-    message for a person.
+    For a day, the result is the beginning of the day, or its end if `end` is true. Raises ValueError with a message for a
+    person.
     """
     parsed = parse_time(text)
     if not _DAY(text):

@@ -40,7 +40,10 @@ def chain(previous: str, number: int, entry: AuditEntry) -> str:
 
 
 def chain_encoded(previous: str, number: int, encoded: bytes) -> str:
-    """Do the same as `chain` for an entry that `encode_entry` has encoded."""
+    """Return the hash of an entry that `encode_entry` has already encoded.
+
+    `previous` is the hash of the entry before this one, and `number` is the number of this entry.
+    """
     return hashlib.sha256(b"%b%d%b" % (previous.encode(), number, encoded)).hexdigest()
 
 

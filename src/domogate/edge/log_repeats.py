@@ -50,7 +50,10 @@ class _Repeated:
 
 
 class LogRepeats:
-    """Decides which failures are logged. Lines that are not about failures are always logged."""
+    """Decides which lines are logged. A failure whose cause was logged a short time before is only counted.
+
+    All other lines are logged.
+    """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now

@@ -133,14 +133,14 @@ class Metrics:
     def gauge(self, name: str, unit: str, text: str, value: Value, labels: tuple[str, ...] = ()) -> None:
         """Register a gauge. `value` is called at each scrape, and returns the number that the gauge shows.
 
-        With `labels`, it returns a mapping: from the values of the labels to the number.
+        If the gauge has labels, `value` returns a mapping: from the values of the labels to the number.
         """
         self._metrics.append(_Metric(False, name, unit, text, value, labels))
 
     def counter(self, name: str, unit: str, text: str, value: Value, labels: tuple[str, ...] = ()) -> None:
         """Register a counter: a number that only grows. `value` is called at each scrape, and returns this number.
 
-        With `labels`, it returns a mapping: from the values of the labels to the number.
+        If the counter has labels, `value` returns a mapping: from the values of the labels to the number.
         """
         self._metrics.append(_Metric(True, name, unit, text, value, labels))
 

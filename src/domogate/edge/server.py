@@ -91,7 +91,7 @@ async def run(
 
     For the first `notice` seconds of the drain, connections are still accepted (Decision 0104). After `drain` seconds, or at a
     second signal, all connections are aborted. `on_ready` is called when requests are accepted.
-    With `only_https`, every answer tells browsers to use only HTTPS (RFC 6797). The files of `tls` are read here, and
+    If `only_https` is true, every answer tells browsers to use only HTTPS (RFC 6797). The files of `tls` are read here, and
     again when they change. Raises CannotListen if these files or the ports cannot be used; then no request is accepted.
     `direct` answers direct requests; it is usually the same object as `app`.
     """

@@ -167,7 +167,7 @@ class Edge:
         return self._handlers.get((method, segments[1])) or self._handlers.get((method, url))
 
     async def answer(self, request: Request, handler: Handler, send: SendReply) -> None:
-        """Answer a direct request with this handler. `__call__` does the same for requests through ASGI."""
+        """Answer a direct request with this handler. Requests through ASGI are answered by `__call__`."""
         started, status = perf_counter(), 0
         self._metrics.in_flight += 1
         read = request.notes.get("edge")

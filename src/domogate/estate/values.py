@@ -127,9 +127,10 @@ def types_of(schema: Schema) -> list[str]:
 
 
 def condition_holds(condition: Schema, value: Any) -> bool:
-    """Return whether the value fulfils an `if` of the estate's schema: a type, or required keys and their allowed words.
+    """Return whether the value fulfils `condition`, which is an `if` of the estate's schema.
 
-    `value` is a node, or the data made from it.
+    The condition names a type, or keys that must exist and the words that are allowed as their values. `value` is a node of
+    the YAML file, or the data that was made from the node.
     """
     if "type" in condition:
         return isinstance(value, Scalar | str) if condition["type"] == "string" else isinstance(value, Mapping | dict)

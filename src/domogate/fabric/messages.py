@@ -81,7 +81,10 @@ class Reported(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="repo
 
 
 class Pictured(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="pictured"):
-    """An answer: a picture, or its first part. `parts` is the number of messages that follow, one for each other part."""
+    """An answer: a whole picture, or the first part of a picture.
+
+    `parts` is the number of messages that follow. Each of them has one more part of the picture.
+    """
 
     media_type: Annotated[str, Meta(pattern=r"^image/[a-z]{1,20}\Z")]
     content: bytes

@@ -101,7 +101,7 @@ class RateWindow:
 
 
 class RateWindows:
-    """The windows of all keys that were used recently."""
+    """The sliding windows (see RateWindow) of all keys that were used recently."""
 
     def __init__(self) -> None:
         self._windows: dict[str, RateWindow] = {}

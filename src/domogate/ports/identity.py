@@ -43,9 +43,10 @@ class Admission(Protocol):
     """Checks subscription keys, their rate and their quota."""
 
     def admit_known(self, key: bytes) -> Admitted | None:
-        """Do the same as `admit`, but without a wait, for a key that was admitted before.
+        """Check a key that was admitted before, and count the request, without a wait.
 
-        If the result is None, call `admit`.
+        If the result is None, nothing was counted: call `admit`. Raise TooManyRequests if the rate or the daily quota of the
+        key is used up.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The port of traces that the messages between gateways carry."""
+"""The port for traces of messages between gateways."""
 
 from collections.abc import Awaitable, Mapping
 from contextlib import AbstractContextManager

@@ -106,7 +106,10 @@ _MEANING_OF = {
 
 
 def print_entry(entry: LogbookEntry, zone: tzinfo, between: str = " - ") -> str:
-    """Return the text of a logbook entry, without the kind of the entry."""
+    """Return the text of a logbook entry, without the kind of the entry.
+
+    For a failure, `between` is the text between the words of the failure and its type.
+    """
     if entry.test is not None:
         began = print_moment(entry.test.began_at, zone)
         return f"{first_capital(TESTS[entry.test.kind])} begun {began}: {print_outcome(entry.test)}"

@@ -51,9 +51,9 @@ def add_import(tx: Transaction, user_id: str | None, summary: ImportSummary, *, 
 
 
 def list_imports(connection: Connection, before: int | None, limit: int) -> Sequence[ImportRecord]:
-    """Return the newest imports.
+    """Return the newest imports. The newest import is first.
 
-    With `before`, return only imports whose numbers are lower than `before`. The newest import is first.
+    If `before` is given, return only imports whose numbers are lower than `before`.
     """
     query = select(*_COLUMNS, _HAS_DOCUMENT).order_by(estate_imports.c.number.desc()).limit(limit)
     if before is not None:

@@ -75,7 +75,10 @@ class Readers:
             self._start_thread(self._jobs)
 
     async def run(self, work: Callable[[], T], seconds: float, *, in_turn: bool = False) -> T:
-        """Run the work on a thread and return its result. Raises StoreTimeout if there is no result in time."""
+        """Run the work on a thread and return its result. Raises StoreTimeout if there is no result in time.
+
+        `seconds` is the time limit. If `in_turn` is true, the work waits until all earlier work with `in_turn` has ended.
+        """
         loop = asyncio.get_running_loop()
         job = _Job(loop, work, seconds)
         timer = None if seconds == inf else loop.call_later(seconds + GRACE, expire, job.future, seconds)

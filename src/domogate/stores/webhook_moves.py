@@ -37,7 +37,11 @@ class WebhookMoves:
         self._is_writing = False
 
     def add(self, webhook_id: Id, position: int) -> asyncio.Future[bool]:
-        """Store the position. The result says whether the webhook is active. Raises the errors of the write."""
+        """Store the position that a webhook has reached in the change feed, now or with the next write.
+
+        After the write, the result of the future says whether the webhook is active. If the write fails, the future has the
+        error.
+        """
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting((webhook_id, position), future))
         if not self._is_writing:

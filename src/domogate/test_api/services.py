@@ -1,4 +1,4 @@
-"""The parts of a gateway for tests that the operations of the test API use."""
+"""The parts of the gateway that the operations of the test API use."""
 
 from collections.abc import Mapping
 from typing import Protocol

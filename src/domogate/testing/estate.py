@@ -53,7 +53,7 @@ class Room:
         return Module(self.plant, record)
 
     def light(self, name: str, *, on: bool = False, **state: Any) -> Module:
-        """Add a light. With `level=80` it can be dimmed."""
+        """Add a light. A light that gets a `level`, for example `level=80`, can be dimmed."""
         return self.module("light", name, on=on, **state)
 
     def plug(self, name: str, *, on: bool = False, power: int = 0, energy: int = 0) -> Module:

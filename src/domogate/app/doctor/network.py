@@ -129,7 +129,10 @@ def check_metrics(host: str, port: int, gateway_runs: bool) -> Finding:
 
 
 def _get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str, str | None, bytes | None]:
-    """Return the status, the first bytes of the answer as text, the id of the gateway, and its certificate."""
+    """Send a GET request. Return the status, the first bytes of the answer as text, the id of the gateway, and its certificate.
+
+    The id is None if the answer does not name it, and the certificate is None without TLS.
+    """
     try:
         connection.request("GET", path)
         certificate = connection.sock.getpeercert(binary_form=True) if isinstance(connection.sock, ssl.SSLSocket) else None

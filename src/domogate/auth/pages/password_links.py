@@ -64,9 +64,9 @@ class SetPasswordPages(PageGroup):
 
 
 class PasswordLinkPages(SetPasswordPages):
-    """The page at /auth/password/TOKEN and /auth/password?token=TOKEN.
+    """The page to set a password by a one-time link. Its address is /auth/password/TOKEN or /auth/password?token=TOKEN.
 
-    With the second address, the token is not in logs that contain paths.
+    The second address keeps the token out of logs that contain only the path of a request.
     """
 
     def routes(self) -> list[Route]:

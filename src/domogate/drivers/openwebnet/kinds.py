@@ -49,7 +49,7 @@ KINDS: Mapping[DeviceKind, tuple[Kind, ...]] = MappingProxyType(
 
 
 def make_device(kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> Device:
-    """Make the device of a module. Call this only for options without problems."""
+    """Make the device of a module. `last` is its last known state. Call this only for options without problems."""
     return _find_kind(kind, options).make(kind, options, last)
 
 

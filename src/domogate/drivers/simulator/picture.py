@@ -87,7 +87,7 @@ def draw_entrance(random: SeededRandom, weather: Weather, name: str, at: float) 
 
 @lru_cache(maxsize=1)
 def _entrance() -> Image.Image:
-    """Draw everything that is the same at every hour."""
+    """Draw what is the same in every picture: the house, the land and an empty sky."""
     image = Image.new("P", (WIDTH, HEIGHT))
     draw = ImageDraw.Draw(image)
     for row in range(_HORIZON):

@@ -100,7 +100,7 @@ class OrderStore(Protocol):
 
     async def find_order(self, order_id: str) -> OrderRecord | None: ...
     async def list_orders(self, wanted: OrderFilter, limit: int, before: float | None = None) -> Sequence[OrderRecord]:
-        """Return a page of orders, newest first. With `before`, return only orders that were queued before this time.
+        """Return a page of orders, newest first. If `before` is given, return only orders that were queued before this time.
 
         If more orders were queued at the same time as the last order of the page, these orders are also on the page. So paging
         skips no order.

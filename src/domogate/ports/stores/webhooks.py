@@ -78,7 +78,7 @@ class WebhookStore(Protocol):
     ) -> Sequence[PendingDelivery]:
         """Return pending deliveries after the cursor `after`, in cursor order. If `dead` is true, return dead letters instead.
 
-        With `due_at`, return only deliveries whose next attempt is at or before this time.
+        If `due_at` is given, return only deliveries whose next attempt is at or before this time.
         """
         ...
 

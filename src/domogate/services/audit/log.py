@@ -88,7 +88,8 @@ class AuditLog(AuditTrail):
     ) -> None:
         """`gather`: entries are collected for this number of seconds and then written together.
 
-        While the store works, a crash loses at most these entries, and the numbers of repeated refusals.
+        While the store works, a crash loses at most these entries, and the counts of repeated refusals (see `RefusalCounts`)
+        that are not written yet.
         """
         super().__init__(store)
         self._clock = clock

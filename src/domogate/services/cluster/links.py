@@ -1,4 +1,4 @@
-"""The state of this member's connection to other members, and the members that share the shards when connections are lost."""
+"""Finds the state of this member's connection (connected, lost or cut off), and the members that share the shards."""
 
 import time
 from collections.abc import Callable, Iterable

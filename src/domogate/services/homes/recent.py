@@ -28,7 +28,7 @@ _AFTER_ORDER = 5.0
 class RecentEvent(msgspec.Struct, frozen=True):
     """One event of a home.
 
-    `kind` is None for a command; in this case `order` is the order of the command. `members` are the users whose membership
+    If the event is a command, `kind` is None, and `order` is the order of the command. `members` are the users whose membership
     changed.
     """
 

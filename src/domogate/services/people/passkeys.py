@@ -170,7 +170,11 @@ class Passkeys:
         )
 
     async def _read(self, answer: str, form_token: str) -> tuple[UnverifiedAnswer, ReadChallenge] | LoginFailed | LoginExpired:
-        """Read the answer of the authenticator. An answer that cannot be read causes no work in the store."""
+        """Return the answer of the authenticator and its challenge, before the answer is verified.
+
+        Return LoginFailed if the answer cannot be read; then the store is not used. Return LoginExpired if the challenge was
+        not made for this form, or has expired.
+        """
         try:
             unverified = await self._verifier.read_answer(answer)
         except PasskeyRefused:

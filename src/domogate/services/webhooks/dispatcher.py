@@ -199,7 +199,7 @@ class Dispatcher:
         self._begin(self._repeat(lambda: self._load(shards)), "read webhooks of shards")
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Stop delivering the webhooks of these shards. Posts that are too slow are cancelled; another gateway repeats them."""
+        """Stop delivering the webhooks of these shards. Slow deliveries are cancelled; another gateway repeats them."""
         leaving = self._list_workers(shards)
         for worker in leaving:
             worker.stop()

@@ -9,7 +9,7 @@ metadata = MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_nam
 
 
 def table(name: str, *items: SchemaItem, **options: Any) -> Table:
-    """Add a table. An index without a name gets the name ix_TABLE_COLUMN."""
+    """Add a table to `metadata`, and return the table. An index without a name gets the name ix_TABLE_COLUMN."""
     return Table(name, metadata, *items, **options)
 
 

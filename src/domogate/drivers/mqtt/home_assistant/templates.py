@@ -38,10 +38,10 @@ class ValueTemplate(msgspec.Struct, frozen=True):
     choice: Choice | None = None
 
     def meanings(self, words: Mapping[str, object]) -> dict[str, object]:
-        """Return the options `map` and `other`, which say what each value in a payload means.
+        """Return the options `map` and `other` of the module. They say what each value in a payload means.
 
-        The template turns each value into one of two words, and `words` has the meanings of these words. Call this only for a
-        template with a choice.
+        `words` has the meanings of the two words between which this template chooses. Call this only for a template with a
+        choice.
         """
         assert self.choice is not None
         then, other = words.get(self.choice.then), words.get(self.choice.other)
