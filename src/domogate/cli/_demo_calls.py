@@ -31,7 +31,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A call whose plant, module and user are chosen."""
+    """A call that the demo prints, with a plant, module and user of the estate."""
 
     proposal: Proposal
     email: str

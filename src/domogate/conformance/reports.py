@@ -38,7 +38,7 @@ def titled(operation: str) -> str:
 
 
 def summary(outcome: Outcome) -> str:
-    """Say in one line what was found."""
+    """Return one line with the numbers of findings, checked rules and requests."""
     found = len(outcome.findings)
     findings = "no finding" if not found else "1 finding" if found == 1 else f"{found} findings"
     if found > 1:

@@ -39,7 +39,7 @@ class Refusal(Exception):
 
 
 class Guarded(Protocol):
-    """A connection with a deadline."""
+    """A connection with a deadline for its client. The sweep calls `expire` after the deadline."""
 
     def extend(self, seconds: float) -> None:
         """Make the deadline later by this number of seconds."""

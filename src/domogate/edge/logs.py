@@ -89,7 +89,7 @@ def redact(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe(record: logging.LogRecord, process: str | int | None) -> dict[str, Any]:
-    """Return all values of a line. The text of the line has the name `event`."""
+    """Return all values of a log line by name. The text of the line has the name `event`."""
     line = {**values_of(record), "event": record.getMessage()}
     if process is not None:
         line["process"] = process

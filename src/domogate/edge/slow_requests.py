@@ -27,7 +27,7 @@ class SlowRequests:
     def forget(self) -> None:
         """Forget how long a fast request waited.
 
-        Otherwise the line about a later request with the same request id would show these waiting times.
+        Otherwise the log line about a later request with the same request id would show these waiting times.
         """
         self.waits.take()
 

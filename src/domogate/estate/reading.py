@@ -83,7 +83,7 @@ async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[st
 
 
 class _Scan:
-    """One pass over a file. Plants that are written before the users are skipped, unless the users are given in `users`."""
+    """One pass over a file. Plants that come before the users in the file are skipped, unless `users` is given."""
 
     def __init__(
         self,

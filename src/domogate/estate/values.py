@@ -23,7 +23,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 class SchemaGuide:
-    """Converts nodes to data. For each node, it finds the parts of the schema that apply to the node."""
+    """Converts the nodes of an estate file to data. For each node, it finds the parts of the schema that apply to the node."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema

@@ -30,7 +30,10 @@ class BridgeClient(Protocol):
         ...
 
     async def serve(self, connection: BridgeConnection) -> None:
-        """Use a new connection. When it is lost, an error of the connection ends this method, or this method is cancelled."""
+        """Use a new connection until it is lost.
+
+        Then an error of the connection ends this method, or `BridgeBroker.run` cancels it.
+        """
         ...
 
     def receive(self, topic: str, payload: bytes, *, retained: bool) -> None:

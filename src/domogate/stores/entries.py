@@ -58,7 +58,7 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
 
 
 def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
-    """Return the tests in the logbook since the oldest of these entries."""
+    """Return the module, kind and start of each test in the logbook since the oldest of these entries."""
     if not entries:
         return set()
     # A test that ends in the future is written with the time of its first report.

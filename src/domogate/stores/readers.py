@@ -103,7 +103,7 @@ class Readers:
         await asyncio.to_thread(join)
 
     def _find_jobs_in_turn(self) -> _Jobs:
-        """Return the queue of the reads with `in_turn`. Its thread is started at the first such read."""
+        """Return the queue of the reads that run one after the other. Its thread is started at the first such read."""
         if self._jobs_in_turn is None:
             self._jobs_in_turn = SimpleQueue()
             self._start_thread(self._jobs_in_turn)

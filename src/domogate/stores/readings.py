@@ -86,7 +86,10 @@ def _raw_spans() -> Select[Any]:
 
 
 def is_last(reading: FromClause, found: FromClause) -> ColumnElement[bool]:
-    """Return the condition that `reading` is the last reading of a row of `found`, which has `series` and `last_moment`."""
+    """Return the condition that joins each row of `found` with its last reading (in the table `reading`).
+
+    `found` has the columns `series` and `last_moment`, the time of the last reading.
+    """
     slot, ms = found.c.last_moment // SLOT_MS, found.c.last_moment % SLOT_MS
     return (reading.c.slot == slot) & (reading.c.series == found.c.series) & (reading.c.ms == ms)
 

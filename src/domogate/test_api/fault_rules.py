@@ -47,7 +47,7 @@ INSTEAD = frozenset(kind for kind in FaultKind if kind.isdecimal()) | {FaultKind
 
 
 class RequestFacts(msgspec.Struct, frozen=True):
-    """The facts about a request that a rule can name. A fact that is not known is None."""
+    """The facts about a request that a fault rule can require. A fact that is not known is None."""
 
     operation: str | None = None
     plant_id: Id | None = None

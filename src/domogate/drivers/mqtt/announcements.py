@@ -44,7 +44,7 @@ _RELAY_LAMP = {
 
 
 def lamp_hardware(*, has_levels: bool, has_colors: bool) -> dict[str, Any]:
-    """Return the hardware of a lamp. It is empty for a lamp with colours, because the default light has colours."""
+    """Return the hardware of a lamp. It is empty for a lamp with colours: the default hardware of a light has colours."""
     if has_colors:
         return {}
     return _DIMMER if has_levels else _RELAY_LAMP

@@ -65,7 +65,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return f"MqttBroker({self.name!r}, {self.url!r})"  # without the password
 
     def with_unique_id(self) -> "MqttBroker":
-        """Return a copy with a random ending of the client id. Without a client id, return the broker itself.
+        """Return a copy whose client id has a random ending. If the settings have no client id, return the broker itself.
 
         The gateways of a cluster have the same settings, but two clients of a broker must not have the same id.
         """

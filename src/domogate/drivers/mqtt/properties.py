@@ -113,7 +113,7 @@ class Codec(ABC):
 
     @abstractmethod
     def encode(self, wanted: Properties, /) -> Sequence[Publication]:
-        """Return the messages that set the properties. Raises Unsupported."""
+        """Return the messages that set the properties. Raises Unsupported if the dialect or the device cannot set them."""
 
     @abstractmethod
     def encode_read(self) -> Sequence[Publication]:

@@ -23,7 +23,7 @@ class WarningCounter:
         self._newest = (topic, payload[:_SHOWN], words)
 
     def log(self) -> None:
-        """Write one log line for all messages since the last line."""
+        """Write one log line about all unreadable messages since the last line. Without such messages, write nothing."""
         if self._unlogged:
             topic, payload, words = self._newest
             _log.warning(

@@ -175,8 +175,8 @@ class Light(Actuator):
     def _plan_off(self, command: SetLight, after: LightState, *, send: bool) -> Plan:
         """Return the plan for a light that is off after the command.
 
-        The bus cannot set the level of a light that is off, so the level is stored and sent when the light is switched on. If
-        `send` is false, the light is already off, so nothing is sent.
+        The bus cannot set the level of a light that is off, so this object keeps the level, and sends it when the light is
+        switched on. If `send` is false, the light is already off, so nothing is sent.
         """
 
         def keep_preset() -> None:

@@ -121,7 +121,10 @@ class Thermostat(Device[ThermostatState]):
         self._period = None
 
     def _follow(self, at: float, *, restart: bool = False) -> None:
-        """In automatic mode, apply the set point of a new period. With `restart`, apply it even if the period is not new."""
+        """In automatic mode, when a new period of the program has begun, use its set point.
+
+        If `restart` is true, use the set point of the present period even if this period is not new.
+        """
         period = self._period_at(at)
         if period is None or (period == self._period and not restart):
             return

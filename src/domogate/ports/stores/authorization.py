@@ -19,9 +19,10 @@ class GrantStore(Protocol):
     async def add_grant(self, grant: Grant) -> None: ...
     async def find_grant(self, grant_id: Id) -> Grant | None: ...
     async def list_grants(self, user_id: Id) -> Sequence[Grant]:
-        """Return the user's valid grants for applications, newest first. A grant whose code was never redeemed is not listed.
+        """Return the user's valid grants for applications, newest first.
 
-        Grants to the gateway's own pages are not listed, because for people these pages are a part of the gateway.
+        A grant whose authorization code was not exchanged for tokens is not listed. Grants to the gateway's own pages are not
+        listed either, because for people these pages are a part of the gateway.
         """
         ...
 

@@ -75,7 +75,7 @@ class ShardMessenger(Protocol):
         ...
 
     def let_go(self, shards: Collection[int]) -> None:
-        """Do not receive requests for these shards any more. Returns at once."""
+        """Stop receiving the requests of other gateways for these shards. Returns at once."""
         ...
 
     async def wait_let_go(self) -> None:

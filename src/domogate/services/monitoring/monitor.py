@@ -50,7 +50,7 @@ def _period(before: Sample, after: Sample) -> Period:
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """The activity in the present minute, in each of the last minutes (oldest first), and in all of them together."""
+    """The counts of the overview: of the present minute, of each of the last minutes (oldest first), and of all together."""
 
     now: Period
     minutes: tuple[Period, ...]

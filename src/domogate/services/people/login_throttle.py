@@ -39,7 +39,7 @@ class LoginThrottle:
         """Each `purpose` has separate counts.
 
         `familiar_kept`: for this number of seconds after a login, attempts for the account from the same IP address are counted
-        separately, so that strangers cannot lock the person out. `capacity`: the number of waiting times in memory.
+        separately, so that strangers cannot lock the person out. `capacity`: at most this number of waiting times is in memory.
         """
         self._store = store
         self._clock = clock

@@ -15,7 +15,10 @@ _NAME_OF: dict[Outcome, str] = {
 
 
 class DeliveryCounters:
-    """Counts since the start of this process. `dead` counts events; all other counters count attempts."""
+    """Counts deliveries since the start of this process.
+
+    `dead` counts events that were given up; all other counters count attempts.
+    """
 
     def __init__(self) -> None:
         self._counts = Counter(dict.fromkeys(("delivered", "refused", "unanswered", "dead"), 0))

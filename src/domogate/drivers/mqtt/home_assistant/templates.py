@@ -30,7 +30,10 @@ class Untranslatable(Exception):
 
 
 class ValueTemplate(msgspec.Struct, frozen=True):
-    """The place of a value in a payload, its factor and offset, and the choice between two words."""
+    """A template that reads a value from a payload: the place of the value, its factor and its offset.
+
+    If the template turns the value into one of two words, `choice` says into which word.
+    """
 
     path: str = ""
     scale: float = 1.0
