@@ -60,7 +60,9 @@ class KitData:
         await self.replace_estate(document, prepare)
 
     async def replace_estate(self, document: str, prepare: Prepare | None = None) -> Content:
-        """Make new initial data with this estate file. Return how many users, plants and modules the file added.
+        """Make new initial data, to which each later reset returns: the accounts of the test kit, and this estate file.
+
+        Return how many users, plants and modules the file added.
 
         Raises Invalid if the file has mistakes.
         """

@@ -1,4 +1,4 @@
-"""The rules about operations that change something (Spec 3). They are checked only if the caller of the tool allows it."""
+"""The rules about operations that change something (Spec 3). They are checked only if the caller of the tool allows changes."""
 
 import json
 

@@ -12,7 +12,7 @@ MANIFEST = "site.json"
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A file of the site, without its content."""
+    """A file of the documentation site: its type and its ETag, without its content."""
 
     media_type: str
     etag: str

@@ -76,7 +76,7 @@ class DirectApp(Protocol):
 
 
 class DirectRequests:
-    """The direct requests of a server, for all its connections."""
+    """Decides which requests are direct requests. All connections of a server share one object of this class."""
 
     def __init__(self, app: DirectApp | None = None, trusted_proxies: Sequence[str] = ()) -> None:
         """Without `app`, all requests are answered through ASGI."""

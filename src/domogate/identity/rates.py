@@ -138,7 +138,7 @@ class RateWindows:
             window.add(now, number)
 
     def sweep(self, now: float) -> None:
-        """Remove the windows in which no request counts any more."""
+        """Remove the windows of keys whose counted requests are all older than the period of the rate."""
         self._windows = {key: window for key, window in self._windows.items() if window.count(now)}
 
     def __len__(self) -> int:

@@ -78,7 +78,11 @@ def rotate_refresh_tokens(tx: Transaction, requests: Sequence[RotationRequest]) 
 
 
 class _Rotations:
-    """The presented tokens, their successors and their grants, as they are after the requests that were handled so far."""
+    """Handles several requests for new refresh tokens in one transaction, one request after the other.
+
+    It keeps the tokens of these requests, their successors and their grants in memory. Each request sees the changes of the
+    requests before it.
+    """
 
     def __init__(self, tx: Transaction, requests: Sequence[RotationRequest]) -> None:
         self._tx = tx

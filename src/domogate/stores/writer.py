@@ -87,7 +87,7 @@ class Writer:
     # Runs on the loop's thread.
 
     def open(self) -> None:
-        """Find the position in the feed; from now on no change is missed. Must be called before `start`, on any thread."""
+        """Begin at the newest change of the feed: listeners get all later changes. Call this before `start`, on any thread."""
         self._feed.start()
         self.applied = self._feed.delivered
         self._announce()

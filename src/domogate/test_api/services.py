@@ -18,7 +18,7 @@ TestCall = Call[Operator]
 
 
 class KitStore(OrderStore, PeopleStore, SubscriptionStore, Protocol):
-    """The parts of the store with commands, people and keys."""
+    """The parts of the store with orders, people and subscription keys."""
 
 
 class Content(msgspec.Struct, frozen=True):

@@ -209,7 +209,7 @@ class Light(Actuator):
 
 
 class Plug(Actuator):
-    """A socket or load. It has a meter if its options name a meter."""
+    """A plug: a switched socket or electrical appliance. It has a meter if its options name a meter."""
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self._meter = Meter(str(options["meter"])) if "meter" in options else None

@@ -69,7 +69,7 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`load` returns the stored plant. `after_load` is called after each load, even if it failed.
+        """`load` reads the plant from the store. `after_load` is called after that, even if `load` failed.
 
         `on_absent` is called if a driver is not running or could not attach its modules.
         """

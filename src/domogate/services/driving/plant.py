@@ -75,7 +75,7 @@ class DrivenPlant:
         self._attachment.renew(driver)
 
     async def loaded(self) -> None:
-        """Wait until the running load of the plant has ended, even if it fails."""
+        """If the plant is just being read from the store, wait until this has succeeded or failed."""
         if self._attachment.loading is not None:
             await asyncio.wait((self._attachment.loading,))
 

@@ -176,7 +176,10 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         return (await self.invite(plant_id, email, limits=limits, link=mails_links, by=by)).outcome
 
     async def limit_by_owner(self, plant_id: Id, email: str, limits: Limits | None, *, address: str = "", user_id: Id) -> None:
-        """Change the limits of an allowed user or of an invitation. Raises Forbidden, TooOften, Invalid, NotFound, Conflict."""
+        """Change the limits of an allowed user or of an invitation, for the owner `user_id`.
+
+        Raises Forbidden (`user_id` is not the owner), TooOften, Invalid, NotFound, Conflict.
+        """
         await self._check_owner(plant_id, user_id)
         self._check_rate(self._change_limiter, user_id)
         self._change_limiter.count(user_id, self._clock.now())

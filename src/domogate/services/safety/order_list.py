@@ -48,7 +48,7 @@ class OrderList(msgspec.Struct, frozen=True):
 
 
 def list_needs(site: SafetySite) -> list[Need]:
-    """List the needs of each controller, followed by the needs of its units."""
+    """Return one `Need` for each part that a controller or unit needs. The units of a controller follow the controller."""
     needs: list[Need] = []
     for controller in site.controllers:
         device = controller.report

@@ -306,7 +306,12 @@ class WebhookWorker:
         return self._context.formats.print_notice(webhook.form, notice, access.plant)
 
     async def _send(self, delivery: Delivery) -> Delivered | None:
-        """Post one event. Raises Undelivered, WebhookEnded, OnHold, NotCurrent, Fenced."""
+        """Post one event, and return the answer of the receiver.
+
+        Return None, without a post, if the event is not for this webhook, or if the application may not see it.
+
+        Raises Undelivered, WebhookEnded, OnHold, NotCurrent, Fenced.
+        """
         printed = await self._print(delivery)
         if printed is None:
             return None

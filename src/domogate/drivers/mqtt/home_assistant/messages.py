@@ -68,7 +68,10 @@ _NAMES = MappingProxyType(
 
 
 class Announcement(msgspec.Struct, frozen=True):
-    """One part of a device, such as a lamp. The keys of `config` are full names, and its topics are complete."""
+    """The announcement of one part of a device, such as a lamp.
+
+    `config` has the fields of the announcement. Their names are not abbreviated, and topics have no `~`.
+    """
 
     component: str
     key: str
