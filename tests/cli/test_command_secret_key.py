@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from domogate.identity.secret_keys import key_id_of
-from domogate.stores.sealing import SECRETS
+from domogate.stores.sealing import list_secrets
 from support.command_line import CommandLine
 from support.gateway import running, start
 from support.http import PATIENCE
@@ -42,7 +42,7 @@ NAMES = {
 class TestTheKey:
     def test_the_help_names_every_kind_of_encrypted_secret(self, small: CommandLine) -> None:
         help_text = " ".join(small.good("secret-key", "show-id", "--help").split())
-        assert {str(column) for column in SECRETS} == set(NAMES)
+        assert {str(column) for column in list_secrets()} == set(NAMES)
         assert [name for name in NAMES.values() if name not in help_text] == []
 
     def test_it_is_made_at_the_first_start_for_its_owner_only(self, small: CommandLine) -> None:

@@ -74,7 +74,10 @@ def test_a_list_of_keys_loads_no_service_for_people_and_no_other_part_of_the_sto
     domogate.create()
     found = modules_of("key", "list", "--data", str(domogate.data))
     assert "domogate.stores.keys" in found
-    assert {"domogate.services.people.people", "domogate.stores.store", "domogate.stores.plants"} & found == set()
+    others = {"services.people", "services.audit", "stores.store", "stores.plants", "stores.writer"}
+    assert {f"domogate.{module}" for module in others} & found == set()
+    tables = {module for module in found if module.startswith("domogate.stores.tables.")}
+    assert tables == {f"domogate.stores.tables.{module}" for module in ("_metadata", "feed", "keys")}
 
 
 def test_a_gateway_loads_no_library_that_nobody_has_used_yet(domogate: CommandLine) -> None:

@@ -21,7 +21,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 from domogate.stores import SqlStore
-from domogate.stores.tables import metadata
+from domogate.stores.tables.all_tables import metadata
 with create_engine("sqlite:///announcements.sqlite3").connect() as connection:
     print(compare_metadata(MigrationContext.configure(connection), metadata))
 """

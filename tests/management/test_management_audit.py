@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from domogate.services.audit import AuditAction, AuditResult, client_ref, trail, user_ref
-from domogate.stores.tables import audit
+from domogate.stores.tables.identity import audit
 from support.audit_export import find_broken_line
 from support.clocks import NOW
 from support.management_setup import ManagementApi

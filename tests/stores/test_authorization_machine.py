@@ -29,7 +29,7 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, User
 from domogate.stores import SqlStore
 from domogate.stores.subject import reads
-from domogate.stores.tables import grants, refresh_tokens
+from domogate.stores.tables.identity import grants, refresh_tokens
 from support.clocks import NOW, ManualClock
 from support.examples import examples
 

@@ -18,7 +18,7 @@ from domogate.stores.engine import Transaction
 from domogate.stores.migrate import migrate
 from domogate.stores.opening import open_database
 from domogate.stores.subject import writes
-from domogate.stores.tables import used_tickets
+from domogate.stores.tables.notices import used_tickets
 from support.stores import OpenStore
 
 ADD = DirectStatement(insert(used_tickets))

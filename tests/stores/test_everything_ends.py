@@ -18,7 +18,7 @@ from domogate.ports import Usage
 from domogate.services.plants.history import History
 from domogate.stores import SqlStore
 from domogate.stores.subject import reads
-from domogate.stores.tables import metadata
+from domogate.stores.tables.all_tables import metadata
 from support.clocks import NOW, ManualClock
 from support.stores import (
     ANNA,

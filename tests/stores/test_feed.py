@@ -16,7 +16,7 @@ from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, changes, writer
 from domogate.stores.presence import ALIVE
 from domogate.stores.subject import reads, writes
-from domogate.stores.tables import gateways
+from domogate.stores.tables.feed import gateways
 from support.clocks import NOW, ManualClock
 from support.stores import BRUNO, CARLA, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 

@@ -19,7 +19,7 @@ from domogate.stores import DatabaseTooNew, SqlStore, sqlite_url
 from domogate.stores.migrate import HEAD, find_revision, upgrade
 from domogate.stores.opening import open_database
 from domogate.stores.subject import writes
-from domogate.stores.tables import metadata
+from domogate.stores.tables.all_tables import metadata
 from support.clocks import NOW, ManualClock
 from support.log_lines import capture_logs
 from support.stores import ANNA, GRANT, HOUSE, KEY, LAMP, LAMP_IS_ON, PLUG, SMALL, OpenStore, a_code, a_grant, an_id

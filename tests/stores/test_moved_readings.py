@@ -8,7 +8,7 @@ from domogate.stores import SqlStore, recorder, retention
 from domogate.stores.engine import Transaction
 from domogate.stores.readings import HOUR_MS
 from domogate.stores.subject import writes
-from domogate.stores.tables import raw_readings, recent_readings
+from domogate.stores.tables.devices import raw_readings, recent_readings
 from support.clocks import NOW
 from support.stores import HOUSE, PLUG
 

@@ -13,7 +13,7 @@ from domogate.ports import OrderFilter, StoreUnavailable
 from domogate.stores import SqlStore
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import writes
-from domogate.stores.tables import orders
+from domogate.stores.tables.devices import orders
 from support.clocks import NOW
 from support.houses import house_of, houses, lamp_of, lamp_on
 from support.postgres import PostgresServer

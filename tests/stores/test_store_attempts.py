@@ -8,7 +8,7 @@ from sqlalchemy import select, text
 from domogate.domain.attempts import Attempt, Limit
 from domogate.stores import SqlStore, attempts
 from domogate.stores.subject import reads
-from domogate.stores.tables import attempts as table
+from domogate.stores.tables.identity import attempts as table
 from support.clocks import NOW
 from support.stores import ANNA, BRUNO, SMALL, OpenStore, a_session, an_id
 

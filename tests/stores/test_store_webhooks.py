@@ -16,7 +16,7 @@ from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, 
 from domogate.stores import SqlStore
 from domogate.stores.codec import decode_event, to_json
 from domogate.stores.opening import open_database
-from domogate.stores.tables import parked
+from domogate.stores.tables.notices import parked
 from support.clocks import NOW, ManualClock
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, PLUG, OpenStore, an_id, record_changes
 

@@ -54,10 +54,11 @@ def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool 
     return open_part(SqlStore, settings, clock, gateway=gateway, create=create, temporary=temporary)
 
 
-def open_part(
-    part: type[S], settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, temporary: bool = False
-) -> S:
-    """Return an object of the class `part` for the database in the settings. The class is a subject, or the whole store."""
+def open_part(part: type[S], settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, **options: bool) -> S:
+    """Return an object of the class `part` for the database in the settings. The class is a subject, or the whole store.
+
+    `options` are other arguments of this class.
+    """
     if create:
         # Only the owner may read the folder, because it contains the secret key and personal data.
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,7 +66,7 @@ def open_part(
     deadline = max(_SHORTEST_STORE_DEADLINE, _SHARE_OF_STORE * settings.device_deadline) if gateway else _COMMAND_DEADLINE
     sealer = build_sealer(settings)
     folder = settings.data if settings.data.is_dir() else None
-    return part(url, clock=clock, gateway=gateway, sealer=sealer, folder=folder, deadline=deadline, temporary=temporary)
+    return part(url, clock=clock, gateway=gateway, sealer=sealer, folder=folder, deadline=deadline, **options)
 
 
 def build_sealer(settings: Settings) -> Sealer:

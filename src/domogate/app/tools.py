@@ -110,11 +110,14 @@ async def open_tools(settings: Settings, *, create: bool = True, temporary: bool
 
 @asynccontextmanager
 async def open_subscriptions(settings: Settings) -> AsyncIterator[tuple[SubscriptionStore, Clock]]:
-    """Yield the part of an existing store with the subscription keys, and the clock. No other part of the store is imported."""
+    """Yield the part of an existing store with the subscription keys, only for reading, and the clock.
+
+    No other part of the store is imported.
+    """
     from domogate.stores.keys import SqlKeys  # Only `domogate key list` needs this part without the other parts.
 
     clock, set_clock = _open_clock(settings)
-    store = open_part(SqlKeys, settings, clock, gateway=False, create=False)
+    store = open_part(SqlKeys, settings, clock, gateway=False, create=False, reads_only=True)
     await store.start()
     try:
         await set_clock()

@@ -11,8 +11,6 @@ from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
 from domogate.cli._words import optional_duration
 from domogate.domain.people import Subscription
-from domogate.services.audit import AuditAction, key_ref
-from domogate.services.people import COMMAND_LINE, check_name
 from domogate.settings import Settings
 
 commands = group("key")
@@ -30,6 +28,9 @@ async def issue_key(
     as_json: AsJson = False,
 ) -> None:
     """Issue a subscription key and print it. It is not shown again, because the store keeps only its hash."""
+    from domogate.services.audit import AuditAction, key_ref  # `domogate key list` does not need these imports.
+    from domogate.services.people import COMMAND_LINE, check_name
+
     check_name(name)
     lifetime = optional_duration(expires_in)
     async with changing(settings) as tools:
@@ -63,6 +64,9 @@ async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
 @command(commands, "revoke")
 async def revoke_key(settings: Settings, key: Annotated[str, argument("ID", "Id or name of the key.")]) -> None:
     """Revoke a key. The next request with it is refused."""
+    from domogate.services.audit import AuditAction, key_ref  # `domogate key list` does not need these imports.
+    from domogate.services.people import COMMAND_LINE
+
     async with changing(settings) as tools:
         every = await tools.store.list_subscriptions()
         matching = [one for one in every if key.lower() == one.id or (key == one.name and one.revoked_at is None)]

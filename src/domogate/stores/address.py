@@ -4,7 +4,7 @@ from sqlalchemy import Connection, select
 
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import address
+from domogate.stores.tables.feed import address
 
 _ROW = "gateway"
 _URL = select(address.c.url).where(address.c.id == _ROW)

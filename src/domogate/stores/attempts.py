@@ -6,7 +6,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 
 from domogate.domain.attempts import Attempt, Count, Limit, Wait
 from domogate.stores.engine import Transaction
-from domogate.stores.tables import attempts
+from domogate.stores.tables.identity import attempts
 
 MOST_KEPT = 100_000
 PRUNE_CHUNK = 1_000

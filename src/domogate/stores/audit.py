@@ -20,7 +20,7 @@ from domogate.domain.ids import Id
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
-from domogate.stores.tables import audit, pseudonyms, users
+from domogate.stores.tables.identity import audit, pseudonyms, users
 from domogate.stores.write_lock import WriteLock
 
 _decode_entry = msgspec.json.Decoder(AuditEntry).decode

@@ -17,8 +17,11 @@ from domogate.stores.engine import Transaction
 from domogate.stores.grants import add_grant, find_grant, revoke_grant
 from domogate.stores.refresh_tokens import SqlRefreshTokens
 from domogate.stores.subject import writes
-from domogate.stores.tables import attempts, grants, invitation_links, links, refresh_tokens, sessions, usages, webhooks
-from domogate.stores.tables import authorization_codes as codes
+from domogate.stores.tables.identity import attempts, grants, links, refresh_tokens, sessions
+from domogate.stores.tables.identity import authorization_codes as codes
+from domogate.stores.tables.keys import usages
+from domogate.stores.tables.notices import webhooks
+from domogate.stores.tables.plants import invitation_links
 
 PRUNE_CHUNK = 1_000
 REMEMBERED = 3600.0

@@ -27,7 +27,7 @@ from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.readers import expire
 from domogate.stores.recorder import Prepared, Recorder, prepare
 from domogate.stores.shared_work import SharedWorkFailed, do_together, find_function
-from domogate.stores.tables import orders
+from domogate.stores.tables.devices import orders
 from domogate.stores.write_lock import WriteLock
 
 _OF_ID: ColumnElement[bool] = orders.c.id == bindparam("of_id")

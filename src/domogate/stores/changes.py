@@ -14,7 +14,8 @@ from domogate.stores.cursors import CHANGES_BETWEEN, SELECT_CHANGES, changes_fro
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.presence import all_applied
 from domogate.stores.subject import SqlSubject, reads, repeats
-from domogate.stores.tables import changes, parked
+from domogate.stores.tables.feed import changes
+from domogate.stores.tables.notices import parked
 
 PRUNE_CHUNK = 1_000
 

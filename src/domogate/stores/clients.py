@@ -11,7 +11,7 @@ from domogate.stores.codec import NUL, decode_grant_types, decode_texts, from_ro
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import remove_grants
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import clients, grants
+from domogate.stores.tables.identity import clients, grants
 
 _CLIENT = select(clients).where(clients.c.id == bindparam("client_id"))
 _LISTS = ("redirect_uris", "origins", "grants", "scopes", "post_logout_redirect_uris")

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import changes, clock
+from domogate.stores.tables.feed import changes, clock
 
 _ROW = "gateways"
 _LAST_TIME = select(clock.c.seen_at).where(clock.c.id == _ROW)

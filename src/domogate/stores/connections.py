@@ -10,7 +10,7 @@ from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import driver_connections
+from domogate.stores.tables.devices import driver_connections
 
 _PASSWORD = driver_connections.c.password
 

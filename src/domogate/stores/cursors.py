@@ -15,7 +15,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from domogate.domain.events import Change
 from domogate.stores.codec import decode_event
-from domogate.stores.tables import changes
+from domogate.stores.tables.feed import changes
 
 Rows = Sequence[Row[*tuple[Any, ...]]]
 

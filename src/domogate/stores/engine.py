@@ -23,7 +23,7 @@ from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
 from domogate.stores.cursors import FeedRead, TransactionStart
 from domogate.stores.direct import DirectStatement, Write, execute_text
-from domogate.stores.tables import changes
+from domogate.stores.tables.feed import changes
 from domogate.stores.write_lock import WriteLock
 
 T = TypeVar("T")

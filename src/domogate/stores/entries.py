@@ -12,7 +12,8 @@ from domogate.domain.plants import SIMULATED_DRIVERS
 from domogate.domain.states import EmergencyState
 from domogate.stores.codec import decode_state, decode_test, to_json_or_none, to_row
 from domogate.stores.engine import Transaction, chunked
-from domogate.stores.tables import logbook, modules, states
+from domogate.stores.tables.notices import logbook
+from domogate.stores.tables.plants import modules, states
 
 _COLUMNS = [column.name for column in logbook.columns if column.name != "number"]
 _INSERT = insert(logbook).values({name: bindparam(name) for name in _COLUMNS}).inline()

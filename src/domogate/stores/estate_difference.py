@@ -12,7 +12,8 @@ from domogate.stores.engine import Database, Transaction
 from domogate.stores.estate_import import TABLE_OF, ImportPlan, plan_import, summarise
 from domogate.stores.estate_rows import make_rows
 from domogate.stores.reconcile import Difference
-from domogate.stores.tables import clients, subscriptions, users
+from domogate.stores.tables.identity import clients, users
+from domogate.stores.tables.keys import subscriptions
 
 _TABLE_OF = {"users": users, "clients": clients, "subscriptions": subscriptions, **TABLE_OF}
 _NAME_OF = {"users": "email", "spare parts": "unit"}

@@ -29,7 +29,7 @@ from domogate.stores.plants import (
     SELECT_MODULES,
 )
 from domogate.stores.rows import people_from_rows, plant_from_row, topology_from_rows
-from domogate.stores.tables import ambients, floors, invitations, members, modules, plants, spare_parts
+from domogate.stores.tables.plants import ambients, floors, invitations, members, modules, plants, spare_parts
 
 _IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 _PLANTS = select(plants, HAS_CONTROLLER).where(plants.c.id.in_(_IDS))

@@ -12,7 +12,7 @@ from domogate.ports import ImportRecord, ImportSummary
 from domogate.stores.codec import decode_summary, to_json
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import estate_imports
+from domogate.stores.tables.plants import estate_imports
 
 MOST_RECORDS, MOST_DOCUMENTS = 500, 20
 MOST_BYTES = 4 * 1024 * 1024

@@ -35,7 +35,8 @@ from domogate.stores.members import list_plants_of_user, people_of, take_up_invi
 from domogate.stores.people import remove_users
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, values_of, write
 from domogate.stores.rows import plant_to_row
-from domogate.stores.tables import ambients, floors, injections, modules, plants, series, spare_parts, states
+from domogate.stores.tables.devices import injections, series
+from domogate.stores.tables.plants import ambients, floors, modules, plants, spare_parts, states
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
 TABLE_OF = {"plants": plants, "floors": floors, "ambients": ambients, "modules": modules, "spare parts": spare_parts}

@@ -25,7 +25,9 @@ from domogate.stores.members import invitation_rows, keep_since, member_rows
 from domogate.stores.owned import OWNED_CLIENT, OWNED_SUBSCRIPTION, list_owned
 from domogate.stores.people import list_users, user_to_row
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, values_of, write
-from domogate.stores.tables import clients, invitations, members, subscriptions, users
+from domogate.stores.tables.identity import clients, users
+from domogate.stores.tables.keys import subscriptions
+from domogate.stores.tables.plants import invitations, members
 
 _IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 _MEMBERS = (

@@ -21,7 +21,7 @@ from domogate.stores.estate_rows import PLANT_ID
 from domogate.stores.members import people_of
 from domogate.stores.people import remove_users
 from domogate.stores.reconcile import Difference, remove
-from domogate.stores.tables import ambients, floors, members, modules, plants
+from domogate.stores.tables.plants import ambients, floors, members, modules, plants
 
 _PLANTS_A_PAGE = 500
 _CONTENT = {"modules": modules, "ambients": ambients, "floors": floors}

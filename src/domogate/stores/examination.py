@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select, text
 from domogate.stores.engine import time_limit
 from domogate.stores.migrate import HEAD, find_revision
 from domogate.stores.opening import find_sqlite_file, open_database
-from domogate.stores.tables import gateways
+from domogate.stores.tables.feed import gateways
 
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())")
 _PING = text("SELECT 1")

@@ -14,7 +14,7 @@ from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.people import find_user, find_user_by_email
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import external_accounts
+from domogate.stores.tables.identity import external_accounts
 
 _BOUND = select(external_accounts.c.user_id).where(
     external_accounts.c.issuer == bindparam("issuer"), external_accounts.c.subject == bindparam("subject")

@@ -8,7 +8,7 @@ from domogate.domain.ids import Id
 from domogate.stores.codec import decode_texts, to_json
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import favourites, members
+from domogate.stores.tables.plants import favourites, members
 
 _OF_PERSON = (favourites.c.user_id == bindparam("of_user"), favourites.c.plant_id == bindparam("of_plant"))
 _FIND = select(favourites.c.modules).where(*_OF_PERSON)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, select
 from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from domogate.ports import Fenced, Holdings
-from domogate.stores.tables import shards
+from domogate.stores.tables.cluster import shards
 
 _LOCK = (
     select(shards.c.shard, shards.c.epoch)

@@ -9,7 +9,9 @@ from domogate.domain.plants import PlantStatus
 from domogate.domain.reachability import AbsenceReason
 from domogate.stores.plants import is_absent_because
 from domogate.stores.subject import SqlSubject
-from domogate.stores.tables import modules, orders, parked, plants, states, webhooks
+from domogate.stores.tables.devices import orders
+from domogate.stores.tables.notices import parked, webhooks
+from domogate.stores.tables.plants import modules, plants, states
 
 _LONGEST_ORDER = 600.0
 """In seconds. To count the orders that ended in a period, only orders queued at most this time before the period are read.

@@ -15,8 +15,8 @@ from domogate.domain.people import PAGES_CLIENT, Grant, GrantType
 from domogate.stores.codec import NUL, decode_texts, to_json, to_json_or_none, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import authorization_codes as codes
-from domogate.stores.tables import clients, grants, users
+from domogate.stores.tables.identity import authorization_codes as codes
+from domogate.stores.tables.identity import clients, grants, users
 
 _GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
 _USER = select(users.c.id).where(users.c.id == bindparam("user_id"))

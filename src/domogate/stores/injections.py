@@ -26,7 +26,8 @@ from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.entries import log_restored
 from domogate.stores.members import changing_plants
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import injections, modules, plants, states
+from domogate.stores.tables.devices import injections
+from domogate.stores.tables.plants import modules, plants, states
 
 COVERING = frozenset({InjectedFault.BATTERY, InjectedFault.FAILURE})
 """Faults that replace the real state of a module."""

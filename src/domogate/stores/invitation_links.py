@@ -14,7 +14,7 @@ from domogate.stores.engine import Transaction
 from domogate.stores.members import allow_user, list_plants_inviting, set_member_limits
 from domogate.stores.people import add_user, find_user_by_email
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import invitation_links, members, plants
+from domogate.stores.tables.plants import invitation_links, members, plants
 
 _WORKING = (
     select(invitation_links)

@@ -14,7 +14,7 @@ from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Database, Transaction
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import signing_keys, subscriptions, usages
+from domogate.stores.tables.keys import signing_keys, subscriptions, usages
 from domogate.stores.write_lock import WriteLock
 
 _BY_KEY = select(subscriptions).where(subscriptions.c.key_hash == bindparam("key_hash"))

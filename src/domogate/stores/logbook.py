@@ -17,7 +17,8 @@ from domogate.stores.codec import NUL, decode_test, from_row
 from domogate.stores.engine import Transaction
 from domogate.stores.entries import entry_to_row
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import logbook, modules, plants
+from domogate.stores.tables.notices import logbook
+from domogate.stores.tables.plants import modules, plants
 
 _INSERT_ONE = insert(logbook).returning(logbook.c.number)
 

@@ -16,7 +16,8 @@ from domogate.domain.limits import Limits, Places
 from domogate.stores.codec import NUL, decode_limits, to_json_or_none
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.subject import SqlSubject, writes
-from domogate.stores.tables import invitations, members, plants, users
+from domogate.stores.tables.identity import users
+from domogate.stores.tables.plants import invitations, members, plants
 
 _PEOPLE = select(members.c.plant_id, members.c.user_id, members.c.limits).where(
     members.c.plant_id.in_(bindparam("ids", expanding=True))

@@ -10,7 +10,6 @@ from domogate import __version__
 from domogate.common.log import get_logger
 from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
-from domogate.stores.tables import metadata
 
 HEAD = "0030"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
@@ -89,6 +88,8 @@ def create_tables(connection: Connection) -> None:
         for statement in SQLITE_TABLES.read_text("utf-8").split(";\n"):
             driver.execute(statement)
     else:
+        from domogate.stores.tables.all_tables import metadata  # Only a new database needs all tables.
+
         metadata.create_all(connection, checkfirst=False)
         _version_table.create(connection, checkfirst=False)
     connection.execute(_version_table.insert().values(version_num=HEAD))
@@ -97,6 +98,8 @@ def create_tables(connection: Connection) -> None:
 def print_sqlite_tables() -> str:
     """Return the SQL statements that create all tables in an empty SQLite database."""
     from sqlalchemy import create_mock_engine  # Only for `./dev reference`.
+
+    from domogate.stores.tables.all_tables import metadata
 
     statements: list[str] = []
 

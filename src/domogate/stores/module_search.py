@@ -15,7 +15,9 @@ from domogate.stores.engine import chunked
 from domogate.stores.plants import SELECT_MODULES, is_absent_because, state_from_row
 from domogate.stores.rows import module_from_row
 from domogate.stores.subject import SqlSubject, reads
-from domogate.stores.tables import ambients, clients, modules, plants, states, subscriptions
+from domogate.stores.tables.identity import clients
+from domogate.stores.tables.keys import subscriptions
+from domogate.stores.tables.plants import ambients, modules, plants, states
 
 _MODULES = (
     SELECT_MODULES.add_columns(plants.c.name.label("plant_name"), ambients.c.name.label("ambient_name"))

@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError
 from domogate.stores.engine import Database
 from domogate.stores.migrate import find_revision, migrate
 from domogate.stores.opening import find_sqlite_file, open_database
-from domogate.stores.tables import metadata
+from domogate.stores.tables.all_tables import metadata
 
 _OF_RUNNING_GATEWAYS = frozenset(("feed", "gateways", "leases", "shards"))
 """Tables about gateways that run now, and the table `feed`, which only PostgreSQL uses. They are not copied."""

@@ -1,11 +1,16 @@
-"""Opens the database that a URL names."""
+"""Opens the database that a URL names, and prepares it for this version."""
 
 from pathlib import Path
 
 from sqlalchemy import make_url
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, OperationalError
 
+from domogate.ports import Sealer
 from domogate.stores.engine import Database
+from domogate.stores.inspection import DatabaseUnusable, UsedDatabases
+from domogate.stores.migrate import is_empty, migrate
+from domogate.stores.sealing import open_seals
 from domogate.stores.sqlite import SqliteDatabase, database_file
 
 
@@ -36,3 +41,22 @@ def open_database(url: str) -> Database:
             return PostgresDatabase(parsed)
         case other:
             raise ValueError(f"a database of kind {other!r} is not supported: use sqlite or postgresql")
+
+
+def prepare_database(database: Database, used: UsedDatabases, sealer: Sealer | None) -> None:
+    """Migrate the database, find the key of its secrets, and write the database to the list of used databases.
+
+    Raises DatabaseUnusable, DatabaseTooNew, DatabaseInUse or SecretKeyMissing.
+    """
+    try:
+        if used.has(database.name) and is_empty(database):
+            raise used.refuse(database.name, f"the database {database.name} has no tables")
+        migrate(database)
+        open_seals(database, sealer)
+    except DBAPIError as error:
+        explained = database.explain(error)
+        if not database.is_local and isinstance(error, OperationalError):
+            reason = str(error.orig).split("\n", 1)[0]
+            explained = DatabaseUnusable(f"the database {database.name} cannot be used: {reason}")
+        raise explained from error
+    used.add(database.name)

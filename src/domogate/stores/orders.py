@@ -18,7 +18,7 @@ from domogate.stores.batch import AddOrders, MarkSent, end_orders, order_from_ro
 from domogate.stores.codec import NUL, decode_command, storable, to_json
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, repeats
-from domogate.stores.tables import orders
+from domogate.stores.tables.devices import orders
 
 PRUNE_CHUNK = 1_000
 

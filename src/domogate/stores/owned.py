@@ -10,7 +10,8 @@ from domogate.stores.clients import add_client, list_clients, remove_clients
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.keys import add_subscription, list_subscriptions, remove_subscriptions
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import owned_clients, owned_subscriptions
+from domogate.stores.tables.identity import owned_clients
+from domogate.stores.tables.keys import owned_subscriptions
 
 OWNED_CLIENT: Column[str] = owned_clients.c.client_id
 OWNED_SUBSCRIPTION: Column[str] = owned_subscriptions.c.subscription_id

@@ -10,7 +10,7 @@ from domogate.domain.passkeys import MOST_PASSKEYS, Passkey, PasskeyUse, UsedCha
 from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import passkeys, sessions
+from domogate.stores.tables.identity import passkeys, sessions
 from domogate.stores.tickets import use_tickets
 
 _BY_CREDENTIAL = select(passkeys).where(passkeys.c.credential_id == bindparam("credential_id"))

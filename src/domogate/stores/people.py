@@ -19,7 +19,8 @@ from domogate.stores.members import changing_plants, list_plants_inviting, list_
 from domogate.stores.owned import remove_owned
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import grants, invitations, members, passkeys, plants, users
+from domogate.stores.tables.identity import grants, passkeys, users
+from domogate.stores.tables.plants import invitations, members, plants
 
 _USERS = select(users, exists().where(passkeys.c.user_id == users.c.id).label("has_passkey"))
 _USER = _USERS.where(users.c.id == bindparam("user_id"))

@@ -15,7 +15,7 @@ from domogate.stores.parts import ids_of
 from domogate.stores.plants import find_plant
 from domogate.stores.reconcile import Difference
 from domogate.stores.subject import SqlSubject, writes
-from domogate.stores.tables import ambients, floors, modules, plants
+from domogate.stores.tables.plants import ambients, floors, modules, plants
 
 
 def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:

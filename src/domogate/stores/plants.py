@@ -20,7 +20,9 @@ from domogate.stores.injections import injections_of
 from domogate.stores.members import changing_plants
 from domogate.stores.rows import MODULE_COLUMNS, People, RowLike, people_from_rows, plant_from_row, topology_from_rows
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import ambients, floors, injections, invitations, members, modules, plants, states, users
+from domogate.stores.tables.devices import injections
+from domogate.stores.tables.identity import users
+from domogate.stores.tables.plants import ambients, floors, invitations, members, modules, plants, states
 
 CONTROLLER = DeviceKind.EMERGENCY_CONTROLLER.value
 HAS_CONTROLLER = exists().where(modules.c.plant_id == plants.c.id, modules.c.kind == CONTROLLER).label("has_controller")

@@ -37,8 +37,10 @@ from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCurs
 from domogate.stores.direct import DirectStatement, Write, execute_text, wrap_error
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database
 from domogate.stores.postgres_driver import in_one_round_trip, limited_connection
-from domogate.stores.tables import changes, feed, members, parked, webhooks
-from domogate.stores.tables._metadata import partial_indexes
+from domogate.stores.tables.all_tables import partial_indexes
+from domogate.stores.tables.feed import changes, feed
+from domogate.stores.tables.notices import parked, webhooks
+from domogate.stores.tables.plants import members
 from domogate.stores.write_lock import WriteLock
 
 for _index in partial_indexes:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, exists, select
 from domogate.domain.ids import new_id
 from domogate.ports import Clock
 from domogate.stores.engine import Database
-from domogate.stores.tables import gateways
+from domogate.stores.tables.feed import gateways
 
 HEARTBEAT = 10.0
 ALIVE = 25.0

@@ -17,8 +17,8 @@ from domogate.domain.shards import shard_of
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
 from domogate.stores.recorder import LATEST, SERIES_OF, SLOT_MS
 from domogate.stores.subject import SqlSubject, reads
-from domogate.stores.tables import hourly_readings as hourly
-from domogate.stores.tables import recent_readings as raw
+from domogate.stores.tables.devices import hourly_readings as hourly
+from domogate.stores.tables.devices import recent_readings as raw
 
 HOUR_MS = 3_600_000
 FINEST = 60.0

@@ -19,7 +19,8 @@ from domogate.stores.codec import decode_absence, decode_state, to_json, to_json
 from domogate.stores.direct import execute_text
 from domogate.stores.engine import Database, Transaction, chunked, execute_many
 from domogate.stores.entries import log_entries
-from domogate.stores.tables import modules, recent_readings, series, states
+from domogate.stores.tables.devices import recent_readings, series
+from domogate.stores.tables.plants import modules, states
 
 KNOWN_LIMIT = 200_000
 SLOT_MS = 600_000

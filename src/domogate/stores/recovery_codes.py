@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from domogate.domain.ids import Id
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import require_user
-from domogate.stores.tables import recovery_codes
+from domogate.stores.tables.identity import recovery_codes
 
 _ONE = delete(recovery_codes).where(
     recovery_codes.c.user_id == bindparam("of_user"), recovery_codes.c.code_hash == bindparam("of_hash")

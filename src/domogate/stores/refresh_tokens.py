@@ -17,7 +17,7 @@ from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import SqlGrants, find_grant, grant_from_row, revoke_grant
 from domogate.stores.subject import reads, writes
-from domogate.stores.tables import grants, refresh_tokens
+from domogate.stores.tables.identity import grants, refresh_tokens
 
 _FIND = select(refresh_tokens, grants.c.client_id).join(grants).where(refresh_tokens.c.token_hash == bindparam("token_hash"))
 _REPLACE = DirectStatement(

@@ -9,9 +9,9 @@ from domogate.stores.engine import Transaction
 from domogate.stores.readings import HOUR_MS, MOMENT, SqlReadings, is_last
 from domogate.stores.recorder import SLOT_MS, to_moment
 from domogate.stores.subject import LONG
-from domogate.stores.tables import hourly_readings as hourly
-from domogate.stores.tables import raw_readings, series
-from domogate.stores.tables import recent_readings as raw
+from domogate.stores.tables.devices import hourly_readings as hourly
+from domogate.stores.tables.devices import raw_readings, series
+from domogate.stores.tables.devices import recent_readings as raw
 
 PIECE = 2_000
 """The largest number of readings that one transaction summarises, moves or removes."""

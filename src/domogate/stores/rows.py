@@ -30,7 +30,7 @@ from domogate.stores.codec import (
     to_json_or_none,
     to_row,
 )
-from domogate.stores.tables import modules
+from domogate.stores.tables.plants import modules
 
 MODULE_COLUMNS = [modules.c[name] for name in Module.__struct_fields__]
 """The columns that make a module, in the order of its fields.

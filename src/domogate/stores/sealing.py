@@ -3,7 +3,6 @@
 The sealer is an execution option of the engines, so every connection can use the sealer.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Column, Connection, bindparam, insert, select, update
@@ -11,18 +10,26 @@ from sqlalchemy import Column, Connection, bindparam, insert, select, update
 from domogate.domain.events import SigningKeysChanged
 from domogate.ports import Sealer, SecretKeyMissing, SecretKeyRotation
 from domogate.stores.engine import Database, Transaction, execute_many
-from domogate.stores.tables import driver_connections, secret_key, signing_keys, users, webhooks
-
-SECRETS: Mapping[Column[Any], Column[Any]] = {
-    signing_keys.c.jwk: signing_keys.c.kid,
-    users.c.totp_secret: users.c.id,
-    webhooks.c.secret: webhooks.c.id,
-    driver_connections.c.password: driver_connections.c.driver,
-}
-"""Every column with secrets, and the column that identifies its row."""
+from domogate.stores.tables.keys import secret_key
 
 _OPTION = "sealer"
 _KEY_ID = select(secret_key.c.id)
+
+
+def list_secrets() -> dict[Column[Any], Column[Any]]:
+    """Return every column with secrets, and the column that identifies its row."""
+    # Imported here, because only a change of the key needs these tables.
+    from domogate.stores.tables.devices import driver_connections
+    from domogate.stores.tables.identity import users
+    from domogate.stores.tables.keys import signing_keys
+    from domogate.stores.tables.notices import webhooks
+
+    return {
+        signing_keys.c.jwk: signing_keys.c.kid,
+        users.c.totp_secret: users.c.id,
+        webhooks.c.secret: webhooks.c.id,
+        driver_connections.c.password: driver_connections.c.driver,
+    }
 
 
 def find_secret_key_id(connection: Connection) -> str | None:
@@ -90,7 +97,7 @@ def rotate_secret_key(tx: Transaction) -> SecretKeyRotation:
 def _reseal(connection: Connection, key_id: str, sealer: Sealer, *, is_sealed: bool) -> int:
     """Encrypt all secrets with the key `key_id`, and return their number. If `is_sealed` is true, decrypt them first."""
     number = 0
-    for column, identity in SECRETS.items():
+    for column, identity in list_secrets().items():
         rows = []
         for row_id, stored in connection.execute(select(identity, column).where(column.is_not(None))).all():
             place = _place(column, row_id)

@@ -19,7 +19,7 @@ from domogate.stores.grants import require_user, revoke_pages
 from domogate.stores.passkeys import use_passkey
 from domogate.stores.recovery_codes import count_recovery_codes, replace_recovery_codes, use_recovery_code
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import links, sessions, totp_steps, users
+from domogate.stores.tables.identity import links, sessions, totp_steps, users
 from domogate.stores.write_lock import WriteLock
 
 _BY_TOKEN = select(sessions).where(sessions.c.token_hash == bindparam("token_hash"))

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, bindparam, exists, select
 from domogate.domain.safety import SpareParts
 from domogate.stores.codec import NUL, decode_parts
 from domogate.stores.subject import SqlSubject, reads
-from domogate.stores.tables import modules, spare_parts
+from domogate.stores.tables.plants import modules, spare_parts
 
 _PARTS = select(spare_parts.c.parts).where(spare_parts.c.unit == bindparam("unit"))
 _IS_IN_A_PLANT = select(exists().where(modules.c.reference == bindparam("unit")))

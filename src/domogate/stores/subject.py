@@ -12,29 +12,28 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial, wraps
 from math import inf
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from domogate.common.log import get_logger
 from domogate.domain.states import Report
 from domogate.ports import Clock, Holdings, Listener, Sealer, StoreNotWritable, StoreTimeout
-from domogate.stores.batch import OrderChange
 from domogate.stores.direct import Write
 from domogate.stores.engine import READERS, Database, Transaction, time_is_up
-from domogate.stores.fencing import fence, tell_when_fenced
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
-from domogate.stores.migrate import is_empty, migrate
-from domogate.stores.opening import find_sqlite_file, open_database
-from domogate.stores.presence import Presence
+from domogate.stores.opening import find_sqlite_file, open_database, prepare_database
 from domogate.stores.probe import Probe
 from domogate.stores.readers import Readers
-from domogate.stores.sealing import open_seals
 from domogate.stores.shared_work import SharedWork
 from domogate.stores.write_lock import WriteLock
-from domogate.stores.writer import Writer
 from domogate.stores.writer_limits import WriterLimits
+
+if TYPE_CHECKING:
+    from domogate.stores.batch import OrderChange
+    from domogate.stores.presence import Presence
+    from domogate.stores.writer import Writer
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 1.0, 0.2
 """The number of seconds that the check of a SQLite file may take: the first number is for the start of a gateway, the second
@@ -71,6 +70,7 @@ class SqlSubject:
         deadline: float = 60.0,
         member: bool = False,
         temporary: bool = False,
+        reads_only: bool = False,
     ) -> None:
         """`gateway=False` is for the command line: other processes do not wait until such a process has applied their changes.
 
@@ -79,7 +79,8 @@ class SqlSubject:
         read or write can declare a longer limit. `member` is true for a member of a cluster: only this process writes the
         reports and orders of its plants, so it can commit these writes while other processes commit. A store with `holdings`
         (the shards of this gateway) counts as a member, even if `member` is false. If `temporary` is true, nobody needs the
-        data after this process: the store does not look for damage, and a commit does not wait for the disk.
+        data after this process: the store does not look for damage, and a commit does not wait for the disk. If `reads_only` is
+        true, the store cannot write, so it needs no writer.
         """
         self._url = url
         self._used = UsedDatabases(folder)
@@ -88,6 +89,7 @@ class SqlSubject:
         self._gateway = gateway
         self._member = member
         self._temporary = temporary
+        self._reads_only = reads_only
         self._limits = WriterLimits(poll, max_batch, deadline)
         self._listeners: list[tuple[Listener, bool]] = []
         self._database: Database | None = None
@@ -123,28 +125,35 @@ class SqlSubject:
 
         Raises DatabaseUnusable, DatabaseTooNew, DatabaseInUse or SecretKeyMissing.
         """
-        if self._writer is not None:
+        if self._readers is not None:
             raise RuntimeError("the store is already started")
-        readers = self._readers = Readers(1 if self._temporary else READERS)
+        readers = self._readers = Readers(1 if self._temporary or self._reads_only else READERS)
         self._loop = asyncio.get_running_loop()
         try:
             await readers.run(self._open, inf)
-            assert self._database is not None
-            self._presence = Presence(self._database, self._clock) if self._gateway else None
-            writer = Writer(
-                self._database,
-                self._clock,
-                commit=self.commit,
-                on_commit=lambda: self.on_commit(),
-                explain=self._explain,
-                listeners=self._listeners,
-                presence=self._presence,
-                limits=self._limits,
-            )
-            await readers.run(writer.open, LONG)
+            if not self._reads_only:
+                await self._start_writer(readers)
         except BaseException:
             await self.stop()
             raise
+
+    async def _start_writer(self, readers: Readers) -> None:
+        from domogate.stores.presence import Presence  # A store that only reads does not need these imports.
+        from domogate.stores.writer import Writer
+
+        assert self._database is not None
+        self._presence = Presence(self._database, self._clock) if self._gateway else None
+        writer = Writer(
+            self._database,
+            self._clock,
+            commit=self.commit,
+            on_commit=lambda: self.on_commit(),
+            explain=self._explain,
+            listeners=self._listeners,
+            presence=self._presence,
+            limits=self._limits,
+        )
+        await readers.run(writer.open, LONG)
         self._writer = writer
         writer.start()
         if self._gateway and find_sqlite_file(self._url) is None:
@@ -159,18 +168,7 @@ class SqlSubject:
         database = self._database = open_database(self._url)
         database.is_shared = self._member or self.holdings is not None
         database.is_gateway, database.is_temporary = self._gateway, self._temporary
-        try:
-            if self._used.has(database.name) and is_empty(database):
-                raise self._used.refuse(database.name, f"the database {database.name} has no tables")
-            migrate(database)
-            open_seals(database, self._sealer)
-        except DBAPIError as error:
-            explained = database.explain(error)
-            if file is None and isinstance(error, OperationalError):
-                reason = str(error.orig).split("\n", 1)[0]
-                explained = DatabaseUnusable(f"the database {database.name} cannot be used: {reason}")
-            raise explained from error
-        self._used.add(database.name)
+        prepare_database(database, self._used, self._sealer)
 
     async def stop(self) -> None:
         """Finish the queued writes, then close the database. If it does not answer, stop after a limited time."""
@@ -217,7 +215,7 @@ class SqlSubject:
                 self._loop.call_soon_threadsafe(self.on_damage, explained)
         return explained
 
-    def _running(self) -> Writer:
+    def _running(self) -> "Writer":
         if self._writer is None:
             raise RuntimeError("the store is not running")
         return self._writer
@@ -276,7 +274,7 @@ class SqlSubject:
         self,
         plant_ids: Iterable[str],
         reports: Sequence[Report] = (),
-        change: OrderChange | None = None,
+        change: "OrderChange | None" = None,
         work: Callable[[Transaction], Any] | None = None,
     ) -> asyncio.Future[Any]:
         """Queue a write about plants that this gateway drives. Raises Fenced if another gateway of the cluster drives them.
@@ -286,6 +284,8 @@ class SqlSubject:
         """
         if self.holdings is None:
             return self._submit(work, reports, change, None, (), WriteLock.SHARED)
+        from domogate.stores.fencing import fence, tell_when_fenced  # Only a member of a cluster needs this import.
+
         fences = fence(self.holdings, plant_ids)
         writing = self._submit(work, reports, change, None, fences, WriteLock.SHARED)
         tell_when_fenced(self.holdings, writing)

@@ -12,7 +12,7 @@ from sqlalchemy import delete, insert
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, writes
-from domogate.stores.tables import used_tickets
+from domogate.stores.tables.notices import used_tickets
 
 _ADD = DirectStatement(insert(used_tickets))
 _COLUMNS = used_tickets.columns.keys()

@@ -15,7 +15,10 @@ from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
-from domogate.stores.tables import changes, parked, plants, users, webhooks
+from domogate.stores.tables.feed import changes
+from domogate.stores.tables.identity import users
+from domogate.stores.tables.notices import parked, webhooks
+from domogate.stores.tables.plants import plants
 from domogate.stores.webhook_moves import Move, WebhookMoves
 
 PRUNE_CHUNK = 1_000

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from domogate.services.people import LoginComplete, LoginFailed, LoginThrottle, LoginThrottled, SecondFactorNeeded, Sessions
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.subject import reads
-from domogate.stores.tables import attempts
+from domogate.stores.tables.identity import attempts
 from support.auth_setup import ADDRESS, IDLE, LIFETIME, PASSWORD, SECRET, AuthSetup
 from support.logins import AGENT, enter, find, log_in
 from support.stores import ANNA, CARLA
