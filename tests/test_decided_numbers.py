@@ -10,7 +10,7 @@ from domogate.drivers.openwebnet import bus, command_session, event_session
 from domogate.families._family import CURRENT, DEPRECATED
 from domogate.families._serve import _lifecycle_headers as lifecycle_headers
 from domogate.services.driving import calls
-from domogate.services.events import distribution
+from domogate.services.events import distribution, write_pace
 from domogate.services.safety.status import SafetyStatus
 from domogate.services.tickets import permits, refusal_limiter
 from domogate.services.webhooks import backoff
@@ -49,6 +49,9 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0145", "After {} writes, other tasks run", distribution.AT_ONCE),
     ("0145", "A list has at most {} events", distribution.MOST_TOGETHER),
     ("0145", "after {} steps", distribution.STEPS_AT_ONCE),
+    ("0145", "the hub does {:,} writes without a pause", write_pace.AT_FULL_SPEED),
+    ("0145", "at most {:,} writes per second", write_pace.WRITES_PER_SECOND),
+    ("0145", "an event waits up to {:g} s", write_pace.LONGEST_WAIT),
 ]
 """Numbers that a decision record gives, and the same numbers in the code."""
 

@@ -9,6 +9,7 @@ from domogate.domain.events import Change, ChangesLost, GrantRevoked
 from domogate.domain.faults import TokenRefused
 from domogate.domain.states import LightState, Report
 from domogate.services.events import distribution
+from domogate.services.events.write_pace import WritePace
 from support.stream_setup import Listener, ReceivedEvent, SharedHome, StreamSetup, open_stream_setup, parse_frames, until
 
 
@@ -69,6 +70,84 @@ async def test_events_that_wait_for_one_stream_are_written_together(
     assert len(listener.ids) == 3
     assert listener.ids == sorted(listener.ids)
     assert setup.hub.sent == 3
+
+
+def _stop_writes(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Let the hub write nothing, as after many writes, until the returned event is set."""
+    allowed = asyncio.Event()
+    monkeypatch.setattr(WritePace, "may_write", lambda *_: allowed.is_set())
+    return allowed
+
+
+async def test_events_that_come_while_the_hub_rests_are_written_together_in_order(
+    setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener = await setup.listen(home.of_anna)
+    await setup.quiet()
+    counts = _count_events_of_writes(listener, monkeypatch)
+    allowed = _stop_writes(monkeypatch)
+    for number in range(1, 6):
+        await home.switch()
+        await until(lambda: listener.stream.waiting == number, "the event to wait")  # noqa: B023  # called in this round
+        assert not setup.hub.idle
+    assert counts == []
+    allowed.set()
+    await setup.quiet()
+    assert counts == [5]
+    assert len(listener.ids) == 5
+    assert listener.ids == sorted(listener.ids)
+
+
+async def test_a_plant_with_many_events_is_written_also_while_the_hub_rests(
+    setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener = await setup.listen(home.of_anna)
+    await setup.quiet()
+    counts = _count_events_of_writes(listener, monkeypatch)
+    allowed = _stop_writes(monkeypatch)
+    await _commit_together(home, distribution.MOST_TOGETHER + 1)
+    await until(lambda: listener.stream.waiting == 1, "the last event to wait")
+    assert counts == [distribution.MOST_TOGETHER]
+    allowed.set()
+    await setup.quiet()
+    assert counts == [distribution.MOST_TOGETHER, 1]
+
+
+async def test_streams_that_end_or_close_while_the_hub_rests_get_none_of_the_waiting_events(
+    setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    revoked, left, stays = await setup.listen(home.of_bruno), await setup.listen(home.of_anna), await setup.listen(home.of_anna)
+    await setup.quiet()
+    allowed = _stop_writes(monkeypatch)
+    await home.switch()
+    await until(lambda: all(one.stream.waiting == 1 for one in (revoked, left, stays)), "the event to wait")
+    await setup.store.revoke_grant(home.of_bruno.grant.id, setup.clock.now())
+    left.stream.close()
+    await until(lambda: revoked.ended and left.ended, "the end of two streams")
+    assert setup.hub.open_streams == 1
+    allowed.set()
+    await setup.quiet()
+    assert (len(revoked.notices), revoked.end_code) == (0, "token")
+    assert (len(left.notices), len(stays.notices)) == (0, 1)
+    assert revoked.stream.waiting == left.stream.waiting == 0
+
+
+async def test_a_client_that_does_not_read_gets_its_waiting_events_later(
+    setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener = await setup.listen(home.of_anna)
+    await setup.quiet()
+    allowed = _stop_writes(monkeypatch)
+    await home.switch(3)
+    await until(lambda: listener.stream.waiting == 3, "three events to wait")
+    listener.reading.clear()
+    allowed.set()
+    await until(lambda: setup.hub.idle, "the hub to write")
+    assert listener.stream.waiting == 3
+    listener.reading.set()
+    await setup.quiet()
+    assert len(listener.ids) == 3
+    assert listener.ids == sorted(listener.ids)
 
 
 async def test_many_events_at_once_do_not_end_the_stream_of_a_client_that_reads(monkeypatch: pytest.MonkeyPatch) -> None:

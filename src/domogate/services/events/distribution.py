@@ -1,7 +1,8 @@
 """Passes changes to the streams that show them, and writes the events of each stream to its connection.
 
 If changes come faster than they can be written, several events wait for the same stream. Then one write sends all of them,
-because the system call of a write takes a large part of the CPU time that an event needs (Decision 0145).
+because the system call of a write takes a large part of the CPU time that an event needs. A hub that has written much rests
+between its writes, so that more events wait for the next write (Decision 0145).
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from domogate.services.events.frames import frame_notice
 from domogate.services.events.notices import find_notice
 from domogate.services.events.stream import Stream
 from domogate.services.events.stream_rights import FramedNotice, StreamContext, ViewerKey
+from domogate.services.events.write_pace import WritePace
 
 AT_ONCE = 4
 """The number of connections that are written to before other tasks of the event loop can run."""
@@ -42,6 +44,7 @@ class Distributor:
         self._distributing = False
         self._steps = 0
         """The number of steps since other tasks last had a chance to run."""
+        self._pace = WritePace()
         self._wakeup = asyncio.Event()
 
     def __len__(self) -> int:
@@ -69,8 +72,17 @@ class Distributor:
             while self._changes or self._unwritten:
                 if self._changes and self._steps < STEPS_AT_ONCE:
                     await self._distribute_next()
+                elif not self._changes and (pause := self._pace.find_pause(asyncio.get_running_loop().time())):
+                    await self._rest(pause)
                 else:
                     await self._write()
+
+    async def _rest(self, seconds: float) -> None:
+        """Write nothing for some time. The rest ends when a change comes."""
+        timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
+        await self._wakeup.wait()
+        self._wakeup.clear()
+        timer.cancel()
 
     async def _distribute_next(self) -> None:
         change = self._changes.popleft()
@@ -123,9 +135,11 @@ class Distributor:
                 await self._write()
 
     async def _write(self) -> None:
-        """Write the events of at most `AT_ONCE` streams. Then let other tasks run."""
+        """Write the events of at most `AT_ONCE` streams, or of none if the hub must rest. Then let other tasks run."""
         now, moment = self._context.clock.now(), asyncio.get_running_loop().time()
-        for _ in range(min(AT_ONCE, len(self._unwritten))):
+        writes = min(AT_ONCE, len(self._unwritten)) if self._pace.may_write(moment) else 0
+        self._pace.count(writes, len(self._unwritten), moment)
+        for _ in range(writes):
             stream = self._unwritten.popleft()
             try:
                 stream.write_waiting(now, moment)

@@ -1,0 +1,32 @@
+"""Limits how often the hub writes to connections, so that a busy hub writes many events together (Decision 0145)."""
+
+WRITES_PER_SECOND = 5_000
+"""The number of writes in a second while the hub is busy."""
+AT_FULL_SPEED = 1_000
+"""The number of writes that a hub does without pauses after it had little to do."""
+LONGEST_WAIT = 0.2
+"""In seconds. If more streams wait than can be written in this time, the hub writes faster."""
+SHORTEST_PAUSE = 0.005
+"""In seconds. To wake the hub for each single write would take more CPU time than the write."""
+
+_ADVANCE = AT_FULL_SPEED / WRITES_PER_SECOND
+
+
+class WritePace:
+    """Decides when the hub may write. All times are times of the event loop."""
+
+    def __init__(self) -> None:
+        self._used_until = 0.0
+        """Each write uses a part of a second. At this time, all parts that were used will have passed."""
+
+    def may_write(self, moment: float) -> bool:
+        return self._used_until - moment < _ADVANCE
+
+    def find_pause(self, moment: float) -> float:
+        """Return the number of seconds until the hub may write again."""
+        return 0.0 if self.may_write(moment) else max(SHORTEST_PAUSE, self._used_until - moment - _ADVANCE)
+
+    def count(self, writes: int, waiting: int, moment: float) -> None:
+        """Count writes. `waiting` is the number of streams that wait for a write."""
+        per_second = max(WRITES_PER_SECOND, waiting / LONGEST_WAIT)
+        self._used_until = max(self._used_until, moment) + writes / per_second
