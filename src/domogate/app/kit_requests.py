@@ -68,7 +68,7 @@ def list_statuses(operation: str | None) -> Set[int]:
 
 
 async def find_facts(scope: Mapping[str, Any], verifier: TokenVerifier | None) -> RequestFacts:
-    """Return the operation, plant, module, user and key of a request. Without `verifier`, the user is not known."""
+    """Return the operation, plant, module, user and key of a request. If `verifier` is None, the user is not known."""
     headers = dict(scope["headers"])
     key = headers.get(KEY)
     operation, plant_id, module_id = _find_target(scope)

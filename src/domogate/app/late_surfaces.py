@@ -80,7 +80,8 @@ def build_late_surfaces(gateway: "Gateway") -> dict[bytes, LateSurface]:
 async def _build(module: str, gateway: "Gateway") -> Mapping[bytes, Any]:
     """Import the module and build its surfaces on a thread, so that other requests do not wait.
 
-    To build a surface also imports modules: the packages of the surfaces import their names when they are first used.
+    Building is also done on the thread, because it imports more modules: the packages of the surfaces import a name when it is
+    first used.
     """
 
     def build() -> Mapping[bytes, Any]:

@@ -20,7 +20,7 @@ class HttpEchoBackend:
     """Posts the document to a service and returns the response, which must come within `deadline` seconds and have at most
     `max_answer` bytes.
 
-    Without `url`, the service is an echo server inside this gateway, which starts with the first document. If `stall` is
+    If `url` is None, the service is an echo server inside this gateway, which starts with the first document. If `stall` is
     given, a developer can make this server fail or answer late (see EmbeddedEcho).
     """
 

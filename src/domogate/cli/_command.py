@@ -167,7 +167,7 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
 def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False, loop_factory: LoopFactory | None = None) -> None:
     """Run `body` on a new event loop until it ends. `serving` is true if `body` runs a gateway.
 
-    Without `loop_factory`, a gateway uses uvloop if uvloop is installed.
+    If `loop_factory` is None, a gateway uses uvloop if uvloop is installed.
 
     The program starts with a disabled garbage collector, because imports are faster without it. If `serving` is true, `body`
     must enable it. Otherwise this function enables it before it runs `body`.
@@ -294,7 +294,7 @@ def refuse_missing(settings: Settings) -> None:
 
 @asynccontextmanager
 async def changing(settings: Settings, *, create: bool = False) -> AsyncIterator["Tools"]:
-    """Yield the tools of a command that changes data. Only with `create`, a missing store is created.
+    """Yield the tools of a command that changes data. A missing store is created only if `create` is true.
 
     The command ends when every running gateway of the store has applied the change (`until_applied`).
     """

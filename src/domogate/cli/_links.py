@@ -39,7 +39,7 @@ def tell_assumed_address(tools: Tools) -> None:
 def tell_link(
     link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None, *, advice: str | None = None
 ) -> None:
-    """Print the link on standard output; with `as_json`, print JSON. All other text goes to standard error.
+    """Print the link on standard output, as JSON if `as_json` is true. All other text goes to standard error.
 
     The store keeps only the hash of the link, so the link cannot be shown again.
     """

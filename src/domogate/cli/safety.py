@@ -255,7 +255,7 @@ def _file_name(plant: Plant) -> str:
 
 
 def _write(files: dict[Path, bytes], force: bool) -> None:
-    """Write the files. Without `force`, raises Mistake if one of them already exists.
+    """Write the files. Raises Mistake if `force` is false and one of them already exists.
 
     All files are checked before the first one is written. So after this error, no file has been written.
     """

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 def open_session(
     deadline: float, headers: dict[str, str], connector: "aiohttp.BaseConnector | None" = None
 ) -> "aiohttp.ClientSession":
-    """Return a session.
+    """Return an HTTP client whose requests may take at most `deadline` seconds.
 
-    The session ignores the proxy variables and the netrc file of the environment: only the URL that the operator configured
+    The client ignores the proxy variables and the netrc file of the environment: only the URL that the operator configured
     counts.
     """
     import aiohttp

@@ -40,7 +40,7 @@ def check_access(session: Session, subjects: Subjects, families: tuple[str, ...]
     """Check that each operation refuses a missing or unknown key, a missing or wrong token, a token with too few scopes, and a
     user without rights on the plant.
 
-    Without `write`, the operations that change something are not checked.
+    If `write` is false, the operations that change something are not checked.
     """
     for operation in OPERATIONS:
         if operation.family not in families or (operation.method == "POST" and not write):

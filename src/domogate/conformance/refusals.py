@@ -34,7 +34,7 @@ _MISSPELLED: dict[str, Callable[[str], str]] = {
 def check_refusals(session: Session, subjects: Subjects, families: tuple[str, ...], *, write: bool) -> None:
     """Send requests with wrong paths, ids and bodies, and check that they are refused as the contract says.
 
-    Without `write`, operations that change something are not called.
+    If `write` is false, operations that change something are not called.
     """
     for family in FAMILIES:
         if family in families:

@@ -72,7 +72,7 @@ class Subjects:
 
 
 class Named(NamedTuple):
-    """A module that the caller of the tool named."""
+    """A module that the person who runs `domogate conformance` named for a check."""
 
     kind: str
     plant: str

@@ -97,8 +97,8 @@ class DemoUser(msgspec.Struct, frozen=True):
 
 
 class Demo(msgspec.Struct, frozen=True):
-    """The public credentials of the demo. With `users`, the pages log a user in with one click. With `subscription_key`, the
-    pages call the families.
+    """The public credentials of the demo. If there are `users`, the pages log a user in with one click. If there is a
+    `subscription_key`, the pages call the families with it.
     """
 
     users: tuple[DemoUser, ...] = ()

@@ -79,7 +79,7 @@ class DirectRequests:
     """Decides which requests are direct requests. All connections of a server share one object of this class."""
 
     def __init__(self, app: DirectApp | None = None, trusted_proxies: Sequence[str] = ()) -> None:
-        """Without `app`, all requests are answered through ASGI."""
+        """If `app` is None, all requests are answered through ASGI."""
         self._app = app
         self._proxies = ProxyHeadersMiddleware(_do_nothing, list(trusted_proxies)) if trusted_proxies else None
         self.default_headers: Sequence[Header] = ()

@@ -76,8 +76,8 @@ async def listen(
 ) -> AsyncIterator[Listening]:
     """Bind the ports, so that the real port is known before the gateway is built. Close them at the end of the `with` block.
 
-    Raises CannotListen if a port cannot be bound. With `reuse_port`, several processes of the same user can bind `port`. The
-    system gives each connection to one of these processes. If `managed` has ports, they are used instead of `port`.
+    Raises CannotListen if a port cannot be bound. If `reuse_port` is true, several processes of the same user can bind `port`:
+    the system gives each connection to one of these processes. If `managed` has ports, they are used instead of `port`.
     """
     with contextlib.ExitStack() as opened:
         sockets: list[socket.socket] = [opened.enter_context(one) for one in managed]

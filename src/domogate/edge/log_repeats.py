@@ -87,7 +87,7 @@ class LogRepeats:
         return known is not None
 
     def flush(self, *, everything: bool = False) -> None:
-        """Log the counts that are due. With `everything`, log all counts.
+        """Log the counts that are due. If `everything` is true, log all counts.
 
         A cause that was not repeated for a whole period is removed.
         """

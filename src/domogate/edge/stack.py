@@ -269,7 +269,7 @@ def _read_headers(headers: Sequence[Header]) -> tuple[bytes | None, bytes | None
 
 
 def _added_headers(request_id: bytes, allowed_origin: bytes | None = None) -> tuple[Header, ...]:
-    """Return the headers that every answer gets. With `allowed_origin`, they allow a page of this origin to read the answer."""
+    """Return the headers that every answer gets. They allow pages of `allowed_origin`, if it is given, to read the answer."""
     # Vary is also needed for requests without Origin: a cache must not use that answer for a request with an Origin.
     added: tuple[Header, ...] = ((b"x-request-id", request_id), _VARY_ORIGIN)
     if allowed_origin is None:

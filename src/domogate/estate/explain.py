@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Finding(NamedTuple):
-    """A mistake whose line is not known yet. With `at_key` the key is wrong, not its value."""
+    """A mistake whose line is not known yet. If `at_key` is true, the key is wrong, not its value."""
 
     path: Path
     problem: str

@@ -15,7 +15,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Codec(NamedTuple):
-    """Converts a value from the file and to the file. Values are checked before they are converted."""
+    """Converts a value: `read` from the estate file to the domain, `write` back. Values are checked before `read` is called."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any]

@@ -102,7 +102,7 @@ class _Client(Client):
         await self._flush_pending()
 
     def _build_message(self, *parts: Any) -> Msg | None:
-        """Ignore messages whose subject is not UTF-8. Otherwise the library would stop reading from the server."""
+        """Return the message, or None if its subject is not UTF-8: an error here would stop the library from reading."""
         try:
             return cast(Msg, super()._build_message(*parts))
         except UnicodeDecodeError:

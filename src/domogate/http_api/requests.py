@@ -115,8 +115,8 @@ def read_query_time(name: str, text: str | None) -> float | None:
 def read_period(since: str | None, until: str | None, now: float) -> tuple[float, float]:
     """Return the start and the end of the period.
 
-    Without `until`, the period ends now. Without `since`, it begins one day before its end. Raises Problem if a time cannot be
-    parsed.
+    If `until` is None, the period ends now. If `since` is None, it begins one day before its end. Raises Problem if a time
+    cannot be parsed.
     """
     end = now if until is None else parse_parameter("until", parse_time, until)
     return end - _DAY if since is None else parse_parameter("since", parse_time, since), end

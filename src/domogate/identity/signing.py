@@ -77,7 +77,7 @@ class KeyRing:
         self._choice: _Choice | None = None
 
     async def start(self) -> None:
-        """Add a new key, unless the store has a key with the preferred algorithm that is not retired.
+        """Add a new key, unless the store has a key that is not retired and has the preferred algorithm.
 
         If a key with another algorithm can sign now, the new key begins to sign later (PUBLISHED_AHEAD).
         Two gateways may do this at the same time. Each of these gateways then lists the keys again, so both use the newest key.
@@ -135,7 +135,7 @@ class KeyRing:
         return key if key is not None and self._verifies(key, now) else None
 
     async def list_keys(self) -> tuple[LoadedKey, ...]:
-        """Return all keys that still verify. The oldest key is first."""
+        """Return all keys that still verify tokens. The oldest key is first."""
         keys = await self._load_keys()
         now = self._clock.now()
         return tuple(key for key in keys.values() if self._verifies(key, now))

@@ -48,7 +48,7 @@ class BridgeBroker(Protocol):
     def name(self) -> str: ...
 
     def carries(self, module: Module) -> bool:
-        """Whether the module comes from this broker. Such a module is not published to the broker again."""
+        """Whether the module is driven through this broker. Such a module is not published to the broker again."""
         ...
 
     async def run(self, client: BridgeClient) -> None:

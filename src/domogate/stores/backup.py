@@ -295,7 +295,7 @@ def _create_privately(path: Path) -> int:
 def _publish(unfinished: Path, path: Path, *, replace: bool) -> None:
     """Sync the file to the disk, then give it its final name.
 
-    Without `replace`, a hard link gives the name: it fails if another process has created a file with this name.
+    If `replace` is false, the name is given with a hard link, which fails if another process has created a file with this name.
     """
     _sync(unfinished)
     if replace:

@@ -320,7 +320,7 @@ class Batch:
             unit.error = failed
 
     def _run_units(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
-        """Do the work of one caller, or the work that several callers share. With `guarded`, use a savepoint."""
+        """Do the work of one caller, or the work that several callers share. If `guarded` is true, use a savepoint."""
         before = len(tx.events)
         if units[0].fences:
             refuse_fenced(tx.connection, units)

@@ -138,7 +138,7 @@ def _execute_many(connection: Connection, text: str, rows: Sequence[Any]) -> int
 def run_statement(connection: Connection, text: str, parameters: Any, *, many: bool = False) -> Any:
     """Execute the statement, and return a cursor of the database driver.
 
-    With `many`, the statement is executed once for each element of `parameters`. The database
+    If `many` is true, the statement is executed once for each element of `parameters`. The database
     driver reads the first row already in this call, so a later `fetchone` raises no errors of the database.
     """
     cursor = connection.connection.cursor()

@@ -1,4 +1,4 @@
-"""Imports an estate in one transaction, or in parts. It adds and updates records, and with `prune` it also removes records.
+"""Imports an estate in one transaction, or in parts. It adds and updates records; if `prune` is true, it also removes some.
 
 Stored states are kept: the state of a module in the file is used only if no state of this module is stored. Only differences
 are written, so importing the same file again changes nothing and emits no event.
@@ -64,9 +64,9 @@ def import_part(
     The other parts have only plants; for them, `users` are the users of the first part. `rows` are the rows of the part, if
     they were made before the transaction.
 
-    With `prune`, each part removes the memberships and invitations that its plants do not list. The first part also removes the
-    applications, keys and spare parts that it does not list. Users, and plants with their content, are removed only if `is_all`
-    says that the part is the whole estate. After an import in parts, `estate_prune.py` removes them.
+    If `prune` is true, each part removes the memberships and invitations that its plants do not list. The first part also
+    removes the applications, keys and spare parts that it does not list. Users, and plants with their content, are removed here
+    only if `is_all` is true: then this part is the whole estate. After an import in parts, `estate_prune.py` removes them.
     """
     people_before = people_of(tx.connection, _known_plants(tx, estate, prune=prune and is_all))
     rows = rows or make_rows(estate)

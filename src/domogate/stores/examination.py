@@ -15,7 +15,7 @@ _PING = text("SELECT 1")
 
 
 class Examination(msgspec.Struct, frozen=True):
-    """The values that were read from a database."""
+    """What `domogate doctor` has read from a database."""
 
     product: str
     """For example "PostgreSQL 18.1"."""

@@ -223,7 +223,7 @@ def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dic
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
     """Make each active user who has an invitation a member, and remove the invitation. Return the changed plants.
 
-    With `condition`, only the invitations for which it is true are used.
+    If `condition` is given, only the invitations that fulfil it are used.
     """
     due = (
         select(invitations.c.plant_id, invitations.c.email_key, users.c.id, invitations.c.limits)

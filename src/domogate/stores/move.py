@@ -59,7 +59,7 @@ class Move:
         self._target.close()
 
     def count(self) -> int:
-        """Return the number of rows to copy. If the source has an older revision, it is migrated to this version first."""
+        """Return the number of rows to copy. If the source is of an older version of Domogate, it is migrated first."""
         migrate(self._source)
         with self._source.reading.begin() as connection:
             return sum(_count(connection, table) for table in _tables())

@@ -45,7 +45,7 @@ class PartSize:
 def split(plants: Iterable[T], count_modules: Callable[[T], int], size: PartSize | None = None) -> Iterator[list[T]]:
     """Yield the plants in parts. A part ends as soon as the number of its plants and modules together reaches the size.
 
-    The size is `size.next`, which the caller may change between two parts. Without `size` it is MODULES_A_PART.
+    The size is `size.next`, which the caller may change between two parts. If `size` is None, it is MODULES_A_PART.
     """
     part: list[T] = []
     counted = 0

@@ -24,7 +24,10 @@ class Presence:
         self._clock = clock
 
     def announce(self, connection: Connection, applied: int) -> None:
-        """Write the heartbeat and the applied cursor of this gateway. Remove the rows of gateways that stopped long ago."""
+        """Write the heartbeat of this gateway, and the cursor of the last change that it has applied.
+
+        Remove the rows of gateways that stopped long ago.
+        """
         now = self._clock.now()
         connection.execute(delete(gateways).where(gateways.c.seen_at < now - 10 * ALIVE))
         connection.execute(self._database.upsert(gateways), {"id": self.id, "applied": applied, "seen_at": now})

@@ -53,7 +53,7 @@ def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
 def compare(tx: Transaction, table: Table, wanted: dict[Any, RowValues], *, prune: bool) -> Difference:
     """Compare the table with the wanted rows, row by row and without loading the whole table.
 
-    Without `prune`, only the rows with the wanted keys are read, and `gone` of the result is empty.
+    If `prune` is false, only the rows with the wanted keys are read, and `gone` of the result is empty.
     """
     difference = Difference()
     left = dict(wanted)

@@ -39,7 +39,7 @@ def find_secret_key_id(connection: Connection) -> str | None:
 
 
 def seal(tx: Transaction, column: Column[Any], row_id: str, secret: str | None) -> str | None:
-    """Encrypt a secret with the key that the database uses now. Without a sealer, return the secret as it is.
+    """Encrypt a secret with the key that the database uses now. If the store has no Sealer, return the secret as it is.
 
     A rotation of this key and a write of a secret never run at the same time, so the rotation misses no secret.
     """

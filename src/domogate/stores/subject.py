@@ -304,9 +304,9 @@ def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any],
 def reads(
     query: Callable[Concatenate[Connection, P], T], *, long: bool = False, in_turn: bool = False
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a query. With `long`, the query has LONG seconds, to read a large part of the database.
+    """Make a method of a subject from a query. If `long` is true, the query may take LONG seconds, for large reads.
 
-    On SQLite, all queries with `in_turn` run one after the other: on several threads they would take more CPU time.
+    On SQLite, all queries whose `in_turn` is true run one after the other: on several threads they would take more CPU time.
     """
 
     @wraps(query)
@@ -319,8 +319,8 @@ def reads(
 def writes(
     work: Callable[Concatenate[Transaction, P], T], *, long: bool = False, lock: WriteLock = WriteLock.EXCLUSIVE
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a function that writes. With `long`, the function has LONG seconds, to change a
-    large part of the database.
+    """Make a method of a subject from a function that writes. If `long` is true, the function may take LONG seconds,
+    to change a large part of the database.
 
     All functions that write the same rows must have the same lock or the exclusive lock.
     """

@@ -57,7 +57,7 @@ class Gateway:
     @classmethod
     @contextmanager
     def start(cls, estate: Estate | None = None, *, seconds: float = 60.0) -> Iterator["Gateway"]:
-        """Start a gateway as a process, and stop it at the end of the block. Without `estate`, it has the demo estate.
+        """Start a gateway as a process, and stop it at the end of the block. If `estate` is None, it has the demo estate.
 
         Raises GatewayFailed if it is not ready after this number of seconds.
         """

@@ -39,9 +39,9 @@ class RequestTraces:
     ) -> None:
         """`routes` has the path of each operation. `roots` has the first path segments of all surfaces.
 
-        With `trusts_clients`, a request continues the trace of its client. So the client chooses the id of the trace: it can
-        mix its spans with the spans of others, or choose what is recorded. Without `trusts_clients`, each request has a new
-        trace (Decision 0137).
+        If `trusts_clients` is true, a request continues the trace of its client. So the client chooses the id of the trace: it
+        can mix its spans with the spans of others, or choose what is recorded. If `trusts_clients` is false, each request has a
+        new trace (Decision 0137).
         """
         self._tracer = tracer
         self._routes = routes

@@ -104,7 +104,7 @@ class Cookies:
         self._secure = secure
 
     def set(self, response: Response, name: str, value: str, lifetime: float | None = None) -> None:
-        """Add a cookie to the response. Without `lifetime` the cookie ends when the browser is closed."""
+        """Add a cookie to the response. If `lifetime` is None, the cookie ends when the browser is closed."""
         response.set_cookie(
             name,
             value,

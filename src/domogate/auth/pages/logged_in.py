@@ -104,7 +104,7 @@ class LoggedInPages(PageGroup):
     def posted(self, act: Act, show: Show | None = None, password: PasswordAgain = PasswordAgain.NEVER) -> Endpoint:
         """Return an endpoint that calls `act` if the form comes from a page in this browser and a required password is right.
 
-        If one of these checks fails, or if `act` raises FormRefused, the endpoint calls `show`. Without `show`, the account
+        If one of these checks fails, or if `act` raises FormRefused, the endpoint calls `show`. If `show` is None, the account
         page says that the form was open for too long.
         """
 

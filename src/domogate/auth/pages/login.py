@@ -247,9 +247,9 @@ class LoginPages(PageGroup):
         )
 
     async def _find_pending(self, request: Request, *, set_up: bool) -> PendingLogin | None:
-        """Return the login of this browser that waits for the second factor.
+        """Return the login of this browser that waits for the second factor, or None if there is none.
 
-        With `set_up`, return the login that waits until the person has set up a second factor.
+        If `set_up` is true, return instead the login that waits until the person has set up a second factor.
         """
         pending = await self._context.sessions.find_pending(request.cookies.get(PENDING_COOKIE))
         return pending if pending is not None and pending.set_up is set_up else None

@@ -319,7 +319,7 @@ class SimulatedPlant:
     def report(self, module: SimulatedModule, now: float, *, whole: bool = True) -> Report:
         """Return the report of a module, with its readings since the last report.
 
-        Without `whole`, the report has the state only if the state has changed.
+        If `whole` is false, the report has the state only if the state has changed.
         """
         return module.report(self.id, now, whole=whole)
 

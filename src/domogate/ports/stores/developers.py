@@ -17,7 +17,7 @@ class DeveloperStore(Protocol):
     async def list_own_clients(self, user_id: Id) -> Sequence[Client]: ...
     async def list_own_subscriptions(self, user_id: Id) -> Sequence[Subscription]: ...
     async def add_own_client(self, client: Client, user_id: Id, most: int) -> bool:
-        """Add the client.
+        """Add the client, with this user as its owner.
 
         `most` is the number of clients that a person may have. Return False if the person has this number already. Raise
         ValueError if the id of the client exists already.

@@ -55,7 +55,7 @@ class ReadingStore(Protocol):
 
 
 class OrderFilter(msgspec.Struct, frozen=True):
-    """The filter of a list of orders. With `only_open`, the list has only orders that have not ended."""
+    """The filter of a list of orders. If `only_open` is true, the list has only orders that have not ended."""
 
     plant_id: Id | None = None
     module_id: Id | None = None
@@ -132,7 +132,7 @@ class FaultStore(Protocol):
     ) -> int:
         """Remove the injections that match all given arguments. Return their number.
 
-        With `ended_by`, remove only injections that ended at or before this time.
+        If `ended_by` is given, remove only injections that ended at or before this time.
         """
         ...
 

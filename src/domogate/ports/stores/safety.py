@@ -18,7 +18,7 @@ class StoredEntry(msgspec.Struct, frozen=True):
 
 
 class LogbookFilter(msgspec.Struct, frozen=True):
-    """A filter for logbook entries, by period and kind. Without `kinds`, entries of all kinds match.
+    """A filter for logbook entries, by period and kind. If `kinds` is empty, entries of all kinds match.
 
     The period includes the time `since`, but not the time `until`. So consecutive periods share no entry.
     """

@@ -33,7 +33,7 @@ class WebhookStore(Protocol):
     ) -> Sequence[Webhook]:
         """Return the webhooks that match all given arguments, oldest first, including ended webhooks.
 
-        With `with_dead`, return only webhooks that have dead letters.
+        If `with_dead` is true, return only webhooks that have dead letters.
         """
         ...
 

@@ -104,7 +104,7 @@ class AuditTrail:
     ) -> tuple[Sequence[AuditRecord], int | None]:
         """Return matching records after the record with the number `cursor`, and the cursor for the next records.
 
-        With `newest_first`, the records are read from the newest to the oldest: "after" then means a lower number.
+        If `newest_first` is true, the records are read from the newest to the oldest: "after" then means a lower number.
 
         `action` may be several actions, separated by commas. If `successful` is True, return only records with the result `ok`.
         If it is False, return only records with another result. The cursor is None after the last record. One call reads a

@@ -55,8 +55,8 @@ class TokenMint:
     ) -> TokenSet:
         """Make the access token and the id token of a token response.
 
-        `scopes` is a subset of the grant's scopes, for these tokens only (RFC 6749 §6). Without `scopes`, the tokens have all
-        scopes of the grant that the client may still have. `refresh_token` is added to the response unchanged.
+        `scopes` is a subset of the grant's scopes, for these tokens only (RFC 6749 §6). If `scopes` is None, the tokens have
+        all scopes of the grant that the client may still have. `refresh_token` is added to the response unchanged.
         """
         grant = _limit(grant if scopes is None else msgspec.structs.replace(grant, scopes=tuple(scopes)), client)
         lifetime = self._lifetimes.access

@@ -1,4 +1,7 @@
-"""Finds out whether a shard will soon have another holder, because its holder does not answer. In this case a request waits."""
+"""Finds out whether a shard will soon have another holder, because its holder does not answer.
+
+A request to the shard then waits for the new holder.
+"""
 
 import asyncio
 import time

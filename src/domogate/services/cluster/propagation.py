@@ -111,9 +111,10 @@ class Propagation:
             _log.debug("answered before all gateways know a change", cursor=wanted)
 
     async def _ask(self) -> None:
-        """Ask the other gateways whether they have applied the newest change of this gateway. All callers of `wait` share this.
+        """Ask the other gateways whether they have applied the newest change of this gateway.
 
-        Ask again until all of them have answered, or until `bound` seconds have passed.
+        Ask again until all of them have answered, or until `bound` seconds have passed. All callers of `wait` share one running
+        call of this method.
         """
         loop = asyncio.get_running_loop()
         self._asked = self._store.written

@@ -99,7 +99,7 @@ class Receivers:
 
 
 class ReceiverSender:
-    """Sends deliveries: in memory to `receivers`, the test receivers of this gateway; with `others` to all other URLs."""
+    """Sends deliveries: to the test receivers of this gateway in memory, and to all other URLs through `others`."""
 
     def __init__(self, receivers: Receivers, others: WebhookSender, clock: Clock) -> None:
         self._receivers = receivers

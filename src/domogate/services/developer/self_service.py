@@ -135,7 +135,8 @@ class SelfService:
     async def add_key(self, name: str, *, by: Actor) -> tuple[str, OwnKey]:
         """Return a new key, which is not shown again, and its subscription.
 
-        Raises the same errors as `add_application`. Conflict means that the person has too many keys.
+        Raises Forbidden if self-service is not allowed, Invalid if the name is not allowed, Conflict if the person has too many
+        keys, and TooManyRequests if the person has registered too many applications and keys in the last 24 hours.
         """
         user_id = self._admit(by)
         check_name(name)

@@ -185,7 +185,7 @@ class Driving:
         """Start all plants with a real device, and as many simulated plants as allowed.
 
         Each driver for real devices has its own task, which starts its plants. So these drivers do not wait for each other.
-        With `shards`, only plants of these shards are started.
+        If `shards` is given, only plants of these shards are started.
         """
         real: set[Id] = set()
         async with asyncio.TaskGroup() as starting:

@@ -19,7 +19,7 @@ MOST_OPEN = 16
 
 
 class PersonLimits:
-    """Counts the requests of each person in this process."""
+    """Counts the requests of each person in this process, and refuses requests above the limits."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

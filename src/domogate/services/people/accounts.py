@@ -89,7 +89,7 @@ class Accounts:
     async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> IssuedLink:
         """Make a new link to set the password. An earlier link of the user with the purpose PASSWORD becomes invalid.
 
-        The link is mailed if mail is configured, and returned if not. With `show_link`, it is always returned and never mailed.
+        The link is mailed if mail is configured, and returned if not. If `show_link` is true, it is returned and never mailed.
         """
         return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
 

@@ -10,7 +10,7 @@ from domogate.services.audit import AuditAction, AuditLog, AuditResult
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """The user who makes a change, and the IP address of the request. Without a user, the actor is the command line."""
+    """The user who makes a change, and the IP address of the request. If there is no user, the actor is the command line."""
 
     user_id: Id | None = None
     address: str = ""

@@ -63,8 +63,8 @@ class OneTimeLinks:
     async def issue(
         self, user: User, purpose: LinkPurpose, by: Actor, send: Callable[[str], Awaitable[bool]] | None
     ) -> IssuedLink:
-        """Make a link to set a password and mail it with `send`. Without `send` or without a mail server, the result contains
-        the URL.
+        """Make a link to set a password and mail it with `send`. If `send` is None or there is no mail server, the result
+        contains the URL.
 
         Raises MailFailed.
         """

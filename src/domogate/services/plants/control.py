@@ -141,7 +141,8 @@ class Control:
     ) -> Report:
         """Send a command. `key` is the id of the order, and `by` is the person who sends the command.
 
-        With `once`, a key that was used before is refused. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken.
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused. Raises OrderKeyTaken if `key` was used for another command, or if it
+        was used before and `once` is true.
         """
         return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by, once=once))
 
