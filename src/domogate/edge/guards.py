@@ -51,7 +51,10 @@ class Guarded(Protocol):
 
 
 class Guards:
-    """The state that all connections of a server share: limits, counts, the time of the last sweep, and the sweep itself."""
+    """The limits and counts that all connections of a server share.
+
+    It also has the regular sweep: a method that ends the connections whose deadline has passed.
+    """
 
     def __init__(
         self, limits: Limits, on_refused: Callable[[int], None] | None = None, connections: Connections | None = None

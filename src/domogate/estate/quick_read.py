@@ -261,7 +261,10 @@ class QuickReader:
 
 
 class _Readers(dict[str, Read]):
-    """The readers of the values of a mapping, by key. A reader is compiled when a file first has its key."""
+    """For each key of a mapping, the function that converts and checks its value.
+
+    A function is compiled when its key is first found in a file.
+    """
 
     def __init__(
         self, compile_reader: Callable[[Sequence[Schema]], Read], by_key: dict[str, list[Schema]], other: Read

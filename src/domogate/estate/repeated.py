@@ -1,6 +1,7 @@
 """Finds the records of a plant that differ from an earlier record only in their ids and their name.
 
-Most modules of a large estate are such records. The lines below their name are read, checked and built only once.
+Most modules of a large estate are such records. Below the name, they have the same lines, so these lines are read, checked and
+built only once.
 """
 
 import re
@@ -65,7 +66,10 @@ class Repeats:
         return self._find.sub(shorten, part), records
 
     def _entries(self, rest: str) -> dict[str, Any] | None:
-        """Return the entries of the rest of a record, or None if the record must be read as a whole."""
+        """Return the entries in the lines after HEAD. `rest` is the text of these lines.
+
+        Return None if the record must be read as a whole.
+        """
         if rest not in self._rests:
             if len(self._rests) >= MOST_RESTS or len(rest) > _LONGEST:
                 return None

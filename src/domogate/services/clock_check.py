@@ -60,7 +60,7 @@ class ClockCheck:
         return self.is_right
 
     def _measure_leap(self, now: float) -> float:
-        """Return the seconds by which the clock was set since the last check."""
+        """Return the seconds by which the clock was set forward since the last check. They are negative if it was set back."""
         ahead = now - self._uptime()
         before, self._ahead = ahead if self._ahead is None else self._ahead, ahead
         return ahead - before

@@ -147,7 +147,10 @@ def _plant_rows(tx: Transaction, estate: Estate) -> Iterator[RowValues]:
 
 
 def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
-    """Move ambients and modules to the new plant of their floor or ambient, even if the estate does not list them."""
+    """If a floor or ambient moved to another plant, move its ambients and modules too.
+
+    Also move those that the estate does not list.
+    """
     updated = [*differences["floors"].updated, *differences["ambients"].updated]
     if all(old[PLANT_ID] == new[PLANT_ID] for old, new in updated):
         return

@@ -37,7 +37,10 @@ def count_modules(connection: Connection) -> int:
 
 
 def list_sizes(connection: Connection, after: str) -> list[tuple[Id, int]]:
-    """Return some of the plants whose ids are greater than `after`, ordered by id, each with the number of its modules."""
+    """Return the first plants whose ids are greater than `after`, each with the number of its modules.
+
+    The plants are ordered by id. The result has at most `_PLANTS_A_PAGE` plants.
+    """
     return [(row.id, row.size) for row in connection.execute(_PAGE, {"after": after})]
 
 

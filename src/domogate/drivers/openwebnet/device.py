@@ -100,7 +100,7 @@ class Device(ABC):
     # readings
 
     def add_reading(self, what: str, reading: Reading) -> None:
-        """Add a reading for the history. A report has the newest reading of each measure."""
+        """Add a reading of the measure `what` to the next report. It replaces an older reading of this measure."""
         self._readings[what] = reading
 
     def take_readings(self) -> tuple[tuple[str, Reading], ...]:

@@ -157,7 +157,7 @@ _BATCH = 25
 
 
 class SimulatedPlant:
-    """All simulated modules of one plant. The arguments of its methods are real times; its devices use simulated time."""
+    """All simulated modules of one plant. The arguments `now` of its methods are real times; its devices use simulated time."""
 
     def __init__(self, plant_id: Id, seed: int, weather: Weather, time_scale: TimeScale) -> None:
         self.id = plant_id
@@ -305,7 +305,7 @@ class SimulatedPlant:
     # reports
 
     def take_changes(self, now: float) -> list[Report]:
-        """Return the changes since the last reports. They then count as reported."""
+        """Return a report for each module that changed since its last report. These changes then count as reported."""
         return [self.report(module, now, whole=False) for module in self._modules.values() if module.has_changes]
 
     def take_first_reports(self, now: float) -> list[Report]:

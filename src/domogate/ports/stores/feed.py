@@ -19,8 +19,8 @@ class FeedStore(Protocol):
     def listen(self, listener: Listener, *, states: bool = True) -> None:
         """Call `listener` with every later change of any process, in cursor order.
 
-        A change waits until no change with a lower cursor can become visible any more. With `states=False`, the
-        listener gets no changes of states. Nearly all changes are changes of states.
+        A change waits until no change with a lower cursor can become visible any more. If `states` is False,
+        `listener` gets no changes of states. Nearly all changes are changes of states.
         """
         ...
 

@@ -9,7 +9,10 @@ _UNKNOWN_OWNER = "owner@example.com"
 
 
 class SeenPeople:
-    """The users of all plants, each with an e-mail address."""
+    """The users in the recorded answers about all plants, each with an e-mail address.
+
+    An owner without a recorded address gets an address such as owner1@example.com.
+    """
 
     def __init__(self, plants: Iterable[SeenPlant]) -> None:
         self.notes: list[str] = []

@@ -25,7 +25,7 @@ _CAPACITY = 5_000
 
 
 class _Kind:
-    """The refusals of one kind: they differ only in their times, or in their IP addresses within one network."""
+    """The refusals of one kind: they differ only in their times and IP addresses, and these addresses are in one network."""
 
     __slots__ = ("entry", "repeats")
 

@@ -11,7 +11,7 @@ class ShardDeliveries(Protocol):
     """A service that sends changes of plants to other programs: the deliveries of webhooks, or the MQTT bridges."""
 
     def start_shards(self, shards: Collection[int]) -> None:
-        """Start to send the changes of the plants of these shards, in the background."""
+        """Start to send the changes of the plants of these shards to other programs, in the background."""
         ...
 
     async def hand_over(self, shards: Collection[int]) -> None:

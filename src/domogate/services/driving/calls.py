@@ -163,7 +163,10 @@ class DriverCalls:
         return await self.run(deadline, work).wait()
 
     async def finish(self) -> None:
-        """Wait until the running calls have ended, but not longer than `_LONGEST_CALL`. Stuck calls are not waited for."""
+        """Wait until the running calls have ended, but not longer than `_LONGEST_CALL`.
+
+        Do not wait for stuck calls: these calls were cancelled, but their driver did not end them.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _LONGEST_CALL
         while self.running > self.stuck and (left := deadline - loop.time()) > 0:

@@ -99,7 +99,7 @@ class Driving:
         await self._supervisor.stop()
 
     async def settled(self) -> None:
-        """Wait until no plant is being loaded, attached or detached."""
+        """Wait until no plant is being read from the store, and no modules are being attached or detached."""
         while work := self._list_work():
             await asyncio.wait(work)
 

@@ -80,14 +80,14 @@ class DrivenPlant:
             await asyncio.wait((self._attachment.loading,))
 
     async def hand_over(self) -> None:
-        """Wait until the running calls have ended, and stop. The caller must not start new calls."""
+        """Wait until the running calls have ended, then stop driving the plant. The caller must not start new calls."""
         await self._calls.finish()
         await self.stop()
 
     async def stop(self, *, detach: bool = True) -> None:
         """End all calls and detach the modules.
 
-        With `detach=False`, the modules stay attached. This is for the end of the process, when the drivers stop too.
+        If `detach` is False, the modules stay attached. This is for the end of the process, when the drivers stop too.
         """
         self.begin_stop()
         work = self.list_work()
@@ -125,7 +125,7 @@ class DrivenPlant:
         return driver in self._attachment.devices_of
 
     def list_work(self) -> list[asyncio.Task[None]]:
-        """Return the running tasks that load, attach or detach the plant, or read its modules again."""
+        """Return the running tasks that read the plant from the store, attach or detach modules, or read modules again."""
         stopping = () if self.stopping is None else (self.stopping,)
         return [*self._attachment.list_work(), *self._reading_again, *stopping]
 

@@ -59,7 +59,7 @@ class ModuleView(msgspec.Struct, eq=False, gc=False):
             self.cover()
 
     def cover(self) -> None:
-        """Apply the injected faults, and undo the effects of cleared faults, without waiting for a driver."""
+        """Apply the injected faults to this module, and undo the effects of cleared faults, without waiting for a driver."""
         if self._overlay is not None:
             offline = self._overlay.report_absence(self.plant_id, self.module.id, self.reported_at)
             if offline is not None:

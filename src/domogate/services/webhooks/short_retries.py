@@ -68,7 +68,7 @@ class ShortRetries:
         return self._failures_of[result.delivery.cursor] < AT_MOST
 
     def pause(self, failures: Iterable[DeliveryResult]) -> float:
-        """Begin a short delay. Return the time at which the delay ends."""
+        """Begin a short delay after these failed deliveries. Return the time at which the delay ends."""
         asked_for = max(result.retry_after or 0.0 for result in failures)
         delay = _DELAY * self._share / max(1.0 - self._share, _DELAY / FIRST)
         self._until = self._clock.now() + max(asked_for, delay)

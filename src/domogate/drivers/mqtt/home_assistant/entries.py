@@ -11,7 +11,10 @@ from domogate.drivers.mqtt.home_assistant.templates import Untranslatable, read_
 
 
 class Translation(msgspec.Struct, frozen=True):
-    """A kind of module, with the tables `state` and `command` of its options."""
+    """The module that is made from an announcement of a device.
+
+    It has the kind of the module, and the tables `state` and `command` of its options.
+    """
 
     kind: DeviceKind
     state: dict[str, Any]
