@@ -64,7 +64,10 @@ def build(
     implicit_enabled: bool = False,
     max_body: int = 65_536,
 ) -> AuthApp:
-    """Build the app. `issuer` is {auth_url}, as in tokens. The implicit flow is off by default (Decision 0026)."""
+    """Build the app. `issuer` is the URL of /auth, which is also the claim `iss` of tokens.
+
+    The implicit flow is off by default (Decision 0026).
+    """
 
     async def serve_jwks(_request: Request) -> Response:
         # Not application/jwk-set+json (RFC 7517 §8.5): other providers send application/json, and clients expect that.

@@ -1,15 +1,18 @@
-"""Limits the number of events in a period. The counts are in the memory of this process, for a limited number of keys."""
+"""Limits how often something may happen in a period, for example requests of one person or wrong secrets of one client.
+
+The counts are in the memory of this process, for a limited number of keys (such as ids or IP addresses).
+"""
 
 from collections import OrderedDict
 
 
 class WindowLimiter:
-    """Counts events for each key. The period of a key begins with its first event. After the period the count is 0 again."""
+    """Counts the uses of each key. The period of a key begins with its first use. After the period the count is 0 again."""
 
     def __init__(self, allowance: int, span: float, capacity: int = 10_000) -> None:
-        """Each key is allowed `allowance` events in a period of `span` seconds.
+        """Each key is allowed `allowance` uses in a period of `span` seconds.
 
-        `capacity` is the number of keys that are counted. If there are more keys, the key whose last event is oldest is
+        `capacity` is the number of keys that are counted. If there are more keys, the key whose last use is oldest is
         forgotten.
         """
         self._allowance = allowance
@@ -20,7 +23,7 @@ class WindowLimiter:
     def wait(self, key: str, now: float) -> float:
         """Return the seconds until the period of the key ends, if the key has used up its allowance in this period.
 
-        Otherwise return 0: the next event is allowed now.
+        Otherwise return 0: the next use is allowed now.
         """
         begun, counted = self._spans.get(key, (now, 0))
         left = begun + self._span - now

@@ -193,7 +193,8 @@ class Session:
     def check(self, rule: Rule, operation: Operation | str, exchange: Exchange, holds: bool, detail: str) -> bool:
         """Count the rule as checked, and note a finding if `holds` is False. Return `holds`.
 
-        An answer that is not usable is not judged: the result is False, and there is no finding.
+        If `exchange.failure` says that the answer is not usable, the rule is not counted, there is no finding, and the
+        result is False.
         """
         if exchange.failure:
             return False

@@ -85,8 +85,9 @@ def without_dashes(identity: str) -> str:
 
 
 def find_subjects(session: Session, families: tuple[str, ...], named: tuple[Named, ...] = ()) -> Subjects:
-    """Read the lists and topologies of these families, and judge every answer. Return the ids in the answers and the ids in
-    `named`.
+    """Read the lists and topologies of these families, and judge every answer.
+
+    Return the plants and modules in the answers, and the modules in `named` with their plants.
     """
     found = Subjects()
     for one in named:

@@ -11,7 +11,10 @@ _READING = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 class AnswerAfterWrite:
-    """An ASGI app around all surfaces of a member of a cluster. It delays the answers to requests that changed data."""
+    """An ASGI app around all surfaces of a member of a cluster.
+
+    It delays the answer to a request that changed data, until the other gateways of the cluster know the change.
+    """
 
     def __init__(self, app: ASGIApp, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> None:
         """`newest` returns a number that grows with each change of this gateway.

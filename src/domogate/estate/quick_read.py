@@ -142,7 +142,10 @@ class QuickReader:
         return lru_cache(_MOST_WORDS)(read_text) if any("enum" in part for part in parts) else read_text
 
     def _compile_rule(self, rule: str, bound: Any) -> Check:
-        """Return a check of a scalar. A rule about length applies only to texts, a rule about size only to numbers."""
+        """Return a function that checks a scalar by one rule of the JSON Schema.
+
+        The rules about a pattern or a length apply only to texts, `minimum` and `maximum` only to numbers.
+        """
         match rule:
             case "enum":
                 words = frozenset(bound)

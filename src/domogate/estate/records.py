@@ -63,9 +63,9 @@ def place_modules(path: Path, plant: Record) -> list[Placed]:
 
 
 def _kind_of(path: Path, module: Record) -> DeviceKind | None:
-    """Return the kind of the module at the path, or None if the kind is not valid.
+    """Return the kind of the module at the path, or None if the record has no valid kind.
 
-    A unit below its controller needs no kind.
+    The record of a unit below its controller needs no kind: the result is EMERGENCY_UNIT.
     """
     if path[-2] == "units":
         return DeviceKind.EMERGENCY_UNIT

@@ -133,7 +133,7 @@ def decode_answer(content: bytes) -> Answer:
 
 
 def decode(decoder: Callable[[bytes], T], content: bytes, largest: int) -> T:
-    """Decode a message of at most `largest` bytes. Raises NotAMessage, and no other error."""
+    """Return the decoded message. Raises only NotAMessage: if the content has more than `largest` bytes or is not valid."""
     if len(content) > largest:
         raise NotAMessage(f"the message has {len(content)} bytes; the limit is {largest}")
     try:

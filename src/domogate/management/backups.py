@@ -21,9 +21,10 @@ _PIECE = 262_144
 
 
 class _Download(StreamingResponse):
-    """A response that sends a file.
+    """A response that sends the file of a backup.
 
-    `held` closes the file, and lets another backup begin, when the download has ended or was interrupted.
+    When the download has ended or was interrupted, the response closes `held`. This closes the file, and lets another backup
+    begin.
     """
 
     def __init__(self, file: BinaryIO, held: ExitStack, headers: dict[str, str]) -> None:

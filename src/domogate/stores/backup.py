@@ -61,14 +61,16 @@ def back_up(
     replace_larger: bool = False,
     is_wanted: Callable[[], bool] = lambda: True,
 ) -> str | None:
-    """Write a consistent copy to `path` while the store is in use. The file appears only when it is checked and on disk.
+    """Write a consistent copy of the database `source` to `path`, while the store is in use.
+
+    The file at `path` appears only when the copy is checked and on disk.
 
     Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises ValueError if the
     database cannot be read, or if the copy is not equal to the database. Raises BackupStopped soon after `is_wanted` returns
     False.
 
-    Raises FileExistsError if the file exists and `replace` is false. If the file is a backup with more content than the new
-    backup, raises ValueError unless `replace_larger` is true.
+    Raises FileExistsError if there is already a file at `path`, and neither `replace` nor `replace_larger` is true. Raises
+    ValueError if this file is a backup with more content than the new backup, and `replace_larger` is false.
     """
     replace = replace or replace_larger
     if path.exists() and not replace:

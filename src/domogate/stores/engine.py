@@ -74,7 +74,7 @@ def begin_with(engine: Engine, statement: str) -> None:
 
 
 class _Statements:
-    """Statements that the databases of one kind build once for each process."""
+    """The SQL statements of one kind of database (SQLite or PostgreSQL). A process builds each of them once."""
 
     def __init__(self) -> None:
         self.upserts: dict[Table, Insert] = {}

@@ -40,7 +40,7 @@ def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], Esta
 def _check_new_ids(tx: Transaction, ids: Iterable[Id]) -> None:
     """Raises ValueError if the store already has a record with one of these ids.
 
-    Without this check, the import would move that record to this plant.
+    The code that imports estates would move such a record from its plant to the changed plant.
     """
     for table in (plants, floors, ambients, modules):
         used = select(table.c.id).where(table.c.id.in_(bindparam("ids", expanding=True)))

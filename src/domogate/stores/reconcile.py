@@ -41,7 +41,7 @@ def _getter(table: Table) -> Callable[[Mapping[str, Any]], RowValues]:
 
 
 def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
-    """Return the rows by key. Raises ValueError if two rows have the same key."""
+    """Return the rows by key, which is the first value of a row. Raises ValueError if two rows have the same key."""
     collected: dict[Any, RowValues] = {}
     for row in rows:
         if row[0] in collected:

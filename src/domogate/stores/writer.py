@@ -270,7 +270,7 @@ class Writer:
             self._call(self._on_commit)
 
     def _begin_for(self, batch: list[Unit], locks: Collection[WriteLock]) -> tuple[Connection, TransactionStart]:
-        """Begin a transaction. If another process holds the lock, try again while a caller waits for an answer."""
+        """Begin a transaction. While another process holds the lock of the database and a caller still waits, try again."""
         long = any(unit.seconds > limit.LONG_SECONDS for unit in batch)
         while True:
             try:

@@ -42,7 +42,8 @@ class IssuedTokens(msgspec.Struct, frozen=True):
 class TokenRequest(msgspec.Struct, frozen=True):
     """The user for whom tokens are issued, and the content of the tokens.
 
-    None means: all scopes of the client, all plants of the user, the client of the kit, the usual lifetime.
+    If `scopes` is None, the tokens have all scopes of the client. If `plants` is None, they are for all plants of the user.
+    If `client_id` is None, they are for the client of the test kit. If `lifetime` is None, they have the usual lifetime.
     """
 
     email: str

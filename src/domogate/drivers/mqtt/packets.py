@@ -71,7 +71,7 @@ def words_for(reason: int) -> str:
 
 
 def to_varint(number: int) -> bytes:
-    """Encode the number as a variable byte integer (1.5.5)."""
+    """Encode the number as a variable byte integer (MQTT 5.0, section 1.5.5)."""
     out = bytearray()
     while True:
         number, digit = divmod(number, 128)

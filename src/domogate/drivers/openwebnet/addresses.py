@@ -24,7 +24,7 @@ class Scope(Enum):
 
 
 class Where(msgspec.Struct, frozen=True, gc=False):
-    """An address of lighting or automation: one point, or many points."""
+    """An address of lighting or automation: one device (a point), or several devices (all, an area or a group)."""
 
     scope: Scope
     area: int = 0

@@ -1,4 +1,4 @@
-"""The OpenWebNet driver: the modules of each plant, each behind the OpenWebNet gateway that its options name."""
+"""The OpenWebNet driver. The options of each module name the OpenWebNet gateway through which the module is reached."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence

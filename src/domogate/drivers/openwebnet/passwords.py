@@ -18,7 +18,10 @@ _GATEWAY = "636F70653E"
 
 
 class Algorithm(IntEnum):
-    """The algorithm of the proofs of the password: the number N in `*98*N##`, which the OpenWebNet gateway sends."""
+    """The hash algorithm with which both sides prove that they know the password.
+
+    The OpenWebNet gateway sends its number N in the frame `*98*N##`.
+    """
 
     SHA1 = 1
     SHA256 = 2

@@ -31,7 +31,7 @@ class Bridges:
 
     @property
     def declared(self) -> int:
-        """The number of bridges. Without bridges, `apply` need not be a listener."""
+        """The number of bridges in the settings. If it is 0, the store need not call `apply` with the changes."""
         return len(self._bridges)
 
     @property

@@ -36,7 +36,10 @@ class LinkWatch:
         self.state = MessageLink.CUT_OFF
 
     def look(self, others: Iterable[LiveMember]) -> MessageLink:
-        """Return the present state of the connection. `others` are the other members at the last renewal."""
+        """Return the present state of the connection to NATS.
+
+        `others` are the other members, as this member read them when it last renewed its lease.
+        """
         if self._is_connected():
             self._alone_since, self.state = None, MessageLink.CONNECTED
         elif self.state is not MessageLink.CUT_OFF:

@@ -81,7 +81,7 @@ class SelfService:
     async def add_application(self, client: Client, *, confidential: bool, by: Actor) -> tuple[Client, str | None]:
         """Register an application under a new id. Return the application and its secret.
 
-        The secret is not shown again. A public client has no secret: in this case it is None.
+        The secret is not shown again. For a public client, None is returned instead of a secret.
 
         Raises Forbidden if self-service is not allowed, Invalid if a value is not allowed, Conflict if the person has too many
         applications, and TooManyRequests if the person has registered too many applications and keys in the last 24 hours.

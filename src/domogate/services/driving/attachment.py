@@ -173,7 +173,7 @@ class Attachment:
         return [*((self.loading,) if self.loading is not None else ()), *self.pending.values()]
 
     def raise_problem(self) -> NoReturn:
-        """Raise a copy of the exception that says why the plant could not be loaded."""
+        """Raise a copy of the exception that says why the plant could not be read from the store."""
         assert self.problem is not None
         raise copy(self.problem)
 

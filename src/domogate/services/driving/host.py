@@ -1,4 +1,4 @@
-"""Drives all plants of this process: finds or makes the object of a plant, and reacts when a driver starts or fails."""
+"""Drives all plants of this process: finds or makes the `DrivenPlant` of a plant, and reacts when a driver starts or fails."""
 
 import asyncio
 import random

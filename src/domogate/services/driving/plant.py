@@ -67,7 +67,7 @@ class DrivenPlant:
     # life cycle
 
     def start(self) -> None:
-        """Load the plant and attach it to its drivers, in the background."""
+        """Read the plant from the store and attach it to its drivers, in the background."""
         self._attachment.renew()
 
     def refresh(self, driver: str | None = None) -> None:

@@ -144,8 +144,10 @@ class Accounts:
     ) -> User:
         """Store the password hash and end the sessions of the user, except `keep_session`.
 
+        Raises Conflict if `instead_of` is given and is not the stored hash: another request has changed the password.
         `mailbox` is the e-mail address to which the one-time link was mailed. It is None if no mail was sent. A person who used
-        a mailed link can read mail at this address, so the address becomes verified (Decision 0029).
+        a mailed link can read mail there. So the e-mail address of the user becomes verified, if it is still the same (Decision
+        0029). `address` is the IP address for the audit log.
         """
 
         def change(user: User) -> User:

@@ -71,7 +71,10 @@ class InvitationLinks(OwnerChecks):
         return await self._store.list_invitation_links(plant_id, self._clock.now())
 
     async def withdraw_own_invitation_link(self, plant_id: Id, link_id: Id, *, address: str = "", user_id: Id) -> None:
-        """Withdraw an invitation link. Raises NotFound, and Forbidden if the user is not the owner of the plant."""
+        """Withdraw an invitation link of a plant, for its owner.
+
+        Raises NotFound if there is no such plant or link, Forbidden if the user is not the owner of the plant.
+        """
         await self._check_owner(plant_id, user_id)
         await self.withdraw_invitation_link(plant_id, link_id, by=Actor(user_id, address))
 

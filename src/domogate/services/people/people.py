@@ -42,7 +42,10 @@ class Invited(msgspec.Struct, frozen=True):
 
 
 class People(InvitationLinks, EmailChanges, FirstOperator):
-    """Changes users and members of plants. `clients` changes client applications. `by` is the actor for the audit log."""
+    """Changes users and members of plants. `clients` changes client applications.
+
+    The argument `by` of the methods is the actor whom the audit log names.
+    """
 
     @cached_property
     def clients(self) -> Clients:

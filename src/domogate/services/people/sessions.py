@@ -76,7 +76,10 @@ class Sessions(SecondFactorChanges):
     async def enter_code(
         self, pending: PendingLogin, code: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed | LoginThrottled:
-        """Complete a login that `log_in` began. `code` is a code of the authenticator app or a recovery code."""
+        """Complete a login that `log_in` began. `code` is a code of the authenticator app or a recovery code.
+
+        `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.
+        """
         outcome = await self._enter_code(pending.user, code, address, agent, replaces)
         if isinstance(outcome, LoginComplete):
             await self._store.end_session(pending.session.id)

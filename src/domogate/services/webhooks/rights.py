@@ -30,7 +30,7 @@ class _ViewerKey(msgspec.Struct, frozen=True):
 
 
 class _Viewer(msgspec.Struct, frozen=True):
-    """The rights that the grant of a webhook gives now. `holder` has only scopes that the webhook also has."""
+    """The rights of a webhook now. `holder` has only the scopes that both the webhook and its grant have."""
 
     key: _ViewerKey
     holder: GrantHolder
