@@ -17,8 +17,9 @@ from domogate.http_api.problems import problem_of
 
 
 def build_failure_answers(own_apis: Iterable[bytes]) -> dict[bytes, FailureAnswer]:
-    """Return a function for each surface, by the first path segment of the surface. The function makes the answer to a failure.
+    """Return a function for each surface, by the first path segment of the surface.
 
+    The function makes the answer after an unexpected exception, or if the database cannot be reached.
     `own_apis` are the first path segments of our own APIs.
     """
     return {

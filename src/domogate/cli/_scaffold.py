@@ -59,7 +59,7 @@ class PlantFlags(FlagGroup, frozen=True):
     ]
 
     def list_modules(self) -> tuple[str, ...]:
-        """Return the words of the modules of each room.
+        """Return the modules that each new room gets, as words of `MODULES`, for example 'light'.
 
         Raises ValueError if `modules` has an unknown word, or is given for another driver than the simulator.
         """

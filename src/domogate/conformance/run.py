@@ -143,7 +143,7 @@ def run(
 
 
 def _check_all(session: Session, target: Target, may_write: Callable[[list[str]], bool], tell: Callable[[str], None]) -> str:
-    """Check all rules. Return the new refresh token, or an empty text."""
+    """Check all rules. Return the new refresh token, or an empty text if no token was refreshed."""
     families = _choose_families(session, target)
     tell("reading lists and topologies")
     subjects = find_subjects(session, families, target.modules)

@@ -24,7 +24,7 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
 
 class AuditRecord(msgspec.Struct, frozen=True):
-    """An entry with its number and hash in the chain."""
+    """An entry of the audit log with its number and its hash, which depends on all earlier entries."""
 
     number: int
     entry: AuditEntry

@@ -40,7 +40,7 @@ def find_password_problem(password: str, email: str) -> str | None:
 
 
 def is_weak_secret(secret: str) -> bool:
-    """Whether a client secret or a key is easy to guess: `is_common` says so, or the secret only repeats a part."""
+    """Whether a client secret or a key is easy to guess: `is_common` says so, or it repeats one part, as 'abcabc' does."""
     return is_common(secret.casefold(), filler=12) or _repeated_part(secret) != secret
 
 

@@ -203,7 +203,7 @@ class WriteQueue:
     """The queue of writes. Callers on the event loop's thread add writes, and the writer thread takes them in groups."""
 
     def __init__(self, most: int) -> None:
-        """`most` is the largest number of writes in a group."""
+        """`most` is the largest number of writes that the writer thread takes at once."""
         self._most = most
         self._arrived = threading.Condition()
         self._pending: deque[Unit] = deque()

@@ -26,7 +26,7 @@ class Write(NamedTuple):
 
 
 class _Compiled(NamedTuple):
-    """A statement for one kind of database."""
+    """An SQL statement as text for one kind of database (SQLite or PostgreSQL)."""
 
     text: str
     order: list[str] | None

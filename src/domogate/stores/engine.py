@@ -122,7 +122,7 @@ class Database(ABC):
 
     @abstractmethod
     def lock(self, connection: Connection) -> None:
-        """Wait until no other process is in a write transaction."""
+        """Wait until no other process writes. Then no other process can write until the transaction of the connection ends."""
 
     def start_transaction(self, connection: Connection, _locks: Collection[WriteLock], _long: bool, /) -> TransactionStart:
         """Wait for the locks, and return the position of the transaction in the change feed.

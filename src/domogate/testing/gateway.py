@@ -93,7 +93,10 @@ class Gateway:
     # --- state --------------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Return to the estate of the start or the last `load`, without faults, commands and traffic, at the present time."""
+        """Return to the estate of the last `load`, or of the start if there was no `load`.
+
+        Everything that happened since then is forgotten, also faults and traffic. The clock shows the real time again.
+        """
         self.control("POST", "/reset")
 
     def load(self, estate: Estate) -> None:

@@ -68,7 +68,7 @@ def _put(contexts: dict[K, SpanContext], key: K, context: SpanContext) -> None:
 
 
 class TracedSender:
-    """Makes a span for each delivery, and sends its context in the header `traceparent`. Implements WebhookSender."""
+    """Makes a span for each delivery. The id of the span is sent in the header `traceparent`. Implements WebhookSender."""
 
     def __init__(self, sender: WebhookSender, tracer: Tracer, contexts: ChangeContexts) -> None:
         self._sender = sender

@@ -89,7 +89,7 @@ class LoggedInPages(PageGroup):
         return route_by_method(path, get=self.shown(show), post=self.posted(act, show, password))
 
     def action(self, path: str, act: Act, show: Show | None = None, password: PasswordAgain = PasswordAgain.NEVER) -> Route:
-        """Return the route of a form that has no page at its own path."""
+        """Return the route to which a form is posted, if the page with the form has another path."""
         return Route(path, self.posted(act, show, password), methods=["POST"])
 
     def shown(self, show: Show) -> Endpoint:

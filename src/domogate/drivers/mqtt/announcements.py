@@ -54,9 +54,9 @@ def lamp_hardware(*, has_levels: bool, has_colors: bool) -> dict[str, Any]:
 
 
 def from_zigbee2mqtt(base: str, devices: Any) -> Iterator[Candidate]:
-    """Yield the devices in the list that Zigbee2MQTT publishes, or their parts. `base` is the base topic of Zigbee2MQTT.
+    """Yield the devices in the list that Zigbee2MQTT publishes. A device with several modules is yielded once for each module.
 
-    Raises Unreadable if `devices` is not a list.
+    `base` is the base topic of Zigbee2MQTT. Raises Unreadable if `devices` is not a list.
     """
     if not isinstance(devices, list):
         raise Unreadable("a list of devices is expected")

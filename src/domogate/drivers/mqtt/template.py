@@ -114,9 +114,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield ("decimals",), "0 to 6 decimals"
 
     def fill(self, value: object, decimals: int = 0) -> bytes:
-        """Return the payload for the value. Raises Unsupported if `map` is given and has no entry for the value.
+        """Return the payload for the value. Raises Unsupported if the option `map` is set and has no entry for the value.
 
-        `decimals` is used if the options do not set the number of decimals.
+        `decimals` is used if the option `decimals` is not set.
         """
         if self.map:
             word = self.map.get(as_text(value))

@@ -255,7 +255,7 @@ class Multisocket(Device[MultisocketState]):
 class EnergyMeter(Device[EnergyMeterState]):
     """A meter that measures the power of all devices of its plant.
 
-    The option `base` adds the power of the rest of the building.
+    The option `base` is a power in watts that the meter measures in addition, for devices that are not modules.
     """
 
     __slots__ = ("_base", "_counter", "_schedule", "read_consumption")

@@ -215,7 +215,7 @@ class AuditLog(AuditTrail):
                 self._noted.set()
 
     def _note_dropped(self) -> None:
-        """If entries were dropped, add one entry with their number."""
+        """If entries were dropped, add one entry that says how many."""
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
             detail = {"entries": str(dropped)}

@@ -39,7 +39,7 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """The result of a check of the chain.
+    """The result of a check of the hashes in the audit log.
 
     If `last_hash` is stored outside the database, a later check can use it to detect that the last records were removed.
     """

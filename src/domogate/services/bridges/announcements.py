@@ -52,7 +52,7 @@ def _json(**fields: Any) -> str:
 
 
 class _Entity(msgspec.Struct, frozen=True):
-    """One entity of Home Assistant: its component, the end of its id, and its own fields."""
+    """One entity of Home Assistant: its component, the end of its id, and the fields that not every entity has."""
 
     component: str
     fields: _Fields

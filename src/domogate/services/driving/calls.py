@@ -100,9 +100,10 @@ class DriverCall(msgspec.Struct, eq=False):
         self.on_late = on_late
 
     def take_back(self) -> None:
-        """Remember that the driver has answered, so it no longer works on the call.
+        """Remember that the driver has answered. From now on, the deadline does not cancel the call.
 
-        An answer in time is not enough: the caller gets the answer only if it is on disk at most `_LEEWAY` after the deadline.
+        The answer must still be written to disk. If this ends later than `_LEEWAY` after the deadline, the caller gets
+        DeviceTimeout instead of the answer.
         """
         self.at_driver = False
         if not self.late:
@@ -113,7 +114,7 @@ class DriverCalls:
     """The running driver calls of one plant."""
 
     def __init__(self, plant_id: Id, clock: Clock, on_end: Callable[[], None]) -> None:
-        """`on_end` is called after each call."""
+        """`on_end` is called after each driver call."""
         self._plant_id = plant_id
         self._clock = clock
         self._on_end = on_end

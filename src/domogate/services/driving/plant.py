@@ -181,7 +181,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Apply injected faults and `Alerts.complete`. Return the reports to record, or none if a fault hides the report."""
+        """Return the reports to record, with injected faults and computed alerts; none if a fault hides the report."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())

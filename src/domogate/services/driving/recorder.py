@@ -187,7 +187,7 @@ class ReportQueue:
         """The number of reports that are not on disk yet."""
 
     async def flush(self) -> None:
-        """Wait until the reports that were pushed before are recorded."""
+        """Wait until all reports that were pushed before this call are recorded."""
         async with self._turn:
             pass
 

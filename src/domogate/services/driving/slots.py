@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class SlotHolder(Protocol):
-    """A plant that can have a slot."""
+    """A plant without a real device: it needs a slot while it is driven."""
 
     last_use: int
 

@@ -137,7 +137,7 @@ def is_chosen(granted: frozenset[Id] | None, plant_id: Id) -> bool:
 class PlantList(msgspec.Struct, frozen=True):
     """The plants that one person may see.
 
-    After the time `until`, the person may see other plants, even without a change in the store.
+    The list is valid until the time `until`: then the period of the person, as guest of a plant, begins or ends.
     """
 
     plants: list[Plant]

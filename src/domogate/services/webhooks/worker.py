@@ -170,7 +170,7 @@ class WebhookWorker:
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None]) -> None:
         """Store refused changes, and later changes of the same modules, as pending.
 
-        Then move the position forward. It stays before the first change that was not tried and is not pending.
+        Then move the webhook's position forward, to before the first change that was not tried and is not pending.
         """
         pending = [
             self._to_pending(result)

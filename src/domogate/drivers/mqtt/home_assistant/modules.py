@@ -72,7 +72,7 @@ def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
 
 
 def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Candidate]:
-    """Yield the modules of one device. If the device has no modules, yield one candidate with the reason.
+    """Yield the candidates of one device. If a candidate cannot become a module, its field `why` has the reason.
 
     Add the parts that no module uses to the counts in `unused`.
     """
