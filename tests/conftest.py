@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from support import processes
 from support.examples import FAST_EXAMPLES, FAST_PROFILE, LONG_PROFILE
+from support.shared_tls import share_tls_context
 from support.virtual_time import use_virtual_time
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -51,6 +52,7 @@ def _is_in_slow_folder(path: Path) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(processes.use_fork_server().close)
+    config.add_cleanup(share_tls_context().undo)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
