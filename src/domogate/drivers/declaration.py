@@ -138,7 +138,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     def check_options(self, settings: S) -> OptionCheck:
         """Return the function that checks a module's options.
 
-        A broker or OpenWebNet gateway that the options name must be in the settings, if the settings list any.
+        If the settings list brokers or OpenWebNet gateways, the one that the options name must be in this list.
         """
 
         def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:

@@ -74,7 +74,7 @@ class Acceptor:
         self._listener.close()
 
     def close(self) -> None:
-        """Accept no more connections, and drop the connections that have no protocol yet."""
+        """Accept no more connections, and drop the connections that are not open yet (usually: still in the TLS handshake)."""
         self._stop()
         for task in self._opening:
             task.cancel()

@@ -114,7 +114,10 @@ def _split_parts(blocks: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 
 def _blocks(text: TextIO, begin: str | None) -> Iterator[str]:
-    """Yield the text in blocks of whole lines."""
+    """Yield the text in blocks of whole lines. `begin` is the first block, if the caller has read it already.
+
+    Raises NotSimple if a line is too long or has odd characters.
+    """
     block, rest = text.read(BLOCK) if begin is None else begin, ""
     while block:
         if len(rest) > BLOCK or has_odd_characters(block):

@@ -13,7 +13,7 @@ _MAX_HEADER = 512
 
 
 class UnverifiedHeader(msgspec.Struct, frozen=True):
-    """The fields of a header that decide how the token is verified."""
+    """The fields of a token's header that decide how the token is verified."""
 
     alg: str
     kid: str | None = None

@@ -22,6 +22,9 @@ async def find_names(services: ManagementServices, query: NamedPage, ids: Iterab
 
 
 def name_of(names: Mapping[str, Named], thing_id: str | None) -> str | UnsetType:
-    """Return the name. Return UNSET if the request did not ask for names, or if the thing was deleted."""
+    """Return the name that `names` has for this id.
+
+    Return UNSET if `thing_id` is None, if the request did not ask for names, or if the thing was deleted.
+    """
     found = None if thing_id is None else names.get(thing_id)
     return UNSET if found is None else found.name

@@ -61,7 +61,7 @@ class UsedDatabases:
             file.write(f"{name}\n" if file.tell() else f"{_LIST_HEAD}{name}\n")
 
     def refuse(self, name: str, problem: str) -> DatabaseUnusable:
-        """Return the error for a database that the folder was used with, but that is missing or empty now."""
+        """Return the error: the folder was used with the database `name`, and this database is missing or empty now."""
         assert self.file is not None
         restore = "with pg_restore" if "://" in name else f"with: domogate restore BACKUP --data {self.file.parent}"
         return DatabaseUnusable(

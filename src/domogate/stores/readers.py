@@ -64,7 +64,7 @@ _Jobs = SimpleQueue[_Job | None]
 class Readers:
     """A few threads on which reads run. The threads end after `close`.
 
-    Reads with `in_turn` share one separate thread, so they run one after the other (Decision 0101).
+    Reads that are started with `in_turn=True` share one separate thread, so they run one after the other (Decision 0101).
     """
 
     def __init__(self, threads: int) -> None:

@@ -23,10 +23,10 @@ LONG_SECONDS = 600.0
 
 
 class WriterLimits(msgspec.Struct, frozen=True):
-    """Times of the writer. `poll`: the seconds between two reads of the feed.
+    """Limits of the writer. `poll`: the seconds between two reads of the change feed.
 
-    `max_batch`: the largest number of writes in one transaction. `deadline`: the seconds for a write that does not declare a
-    longer time.
+    `max_batch`: the largest number of writes in one transaction. `deadline`: the seconds that a write may take, unless the
+    write declares a longer time.
     """
 
     poll: float

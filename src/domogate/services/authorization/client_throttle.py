@@ -20,7 +20,7 @@ SPAN = 60.0
 
 
 class ClientThrottle:
-    """Counts wrong secrets, and says how long the sender must wait."""
+    """Counts wrong client secrets, and says how long the sender must wait before the next attempt."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

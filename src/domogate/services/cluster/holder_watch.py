@@ -20,11 +20,14 @@ _log = get_logger(__name__)
 _FRESH = 0.1
 """In seconds. All requests that ask within this time share one query of the database."""
 _FORGET = 2.0
-"""In seconds. If no request asks about a shard for this time, the next request is the first question again."""
+"""In seconds. If `is_moving` is not called for a shard for this time, the next call counts as the first call again."""
 
 
 class _Silence:
-    """The holder of a shard does not answer: the times of the first and the last question without an answer."""
+    """A holder that does not answer.
+
+    `first` and `last` are the times of the first and the last call of `is_moving` for a shard of this holder.
+    """
 
     __slots__ = ("first", "holder_id", "last")
 
@@ -41,7 +44,7 @@ class HolderWatch:
         self._times = LeaseTimes()
         self._monotonic = monotonic
         self._silent: dict[int, _Silence] = {}
-        """For each shard whose holder did not answer: the times of the questions without an answer."""
+        """The holders that do not answer, by shard."""
         self._looking: asyncio.Task[ShardMap | None] | None = None
         self._looked_at = -inf
 

@@ -27,7 +27,7 @@ _MOST_QUESTIONS = 1_000
 
 
 class ProgressStore(Protocol):
-    """The positions of this gateway in the change feed."""
+    """The part of the store that says which changes this gateway has committed, and which changes it has applied."""
 
     @property
     def written(self) -> int:

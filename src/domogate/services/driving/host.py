@@ -140,7 +140,8 @@ class Driving:
     def _find_or_make(self, plant_id: Id, *, real: bool = False) -> DrivenPlant:
         """Return the driven plant with this id. If there is none, make and start one.
 
-        Raises NotHeld if this gateway does not hold the plant, and DeviceOffline if the gateway is stopping.
+        `real`: the plant is known to have a real device. Raises NotHeld if this gateway does not hold the plant, and
+        DeviceOffline if the gateway is stopping.
         """
         if self._holdings is not None and not self._holdings.accepts(plant_id):
             raise NotHeld

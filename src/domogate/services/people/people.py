@@ -171,7 +171,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     ) -> InvitedAs:
         """Invite a person. The link for a new account is sent only to the invited address, never to the owner (Decision 0059).
 
-        With `mails_links=False`, no link is made, and an operator has to give the person a link. Raises NotFound,
+        If `mails_links` is False, no link is made, and an operator has to give the person a link. Raises NotFound,
         Forbidden, TooOften, Invalid, Conflict, MailFailed.
         """
         await self._check_invitation(plant_id, user_id)

@@ -14,7 +14,7 @@ _log = get_logger(__name__)
 
 
 class Scenes:
-    """Starts scenes. Later reads show their effects (E5, Decision 0008)."""
+    """Starts scenes, and does not wait until their steps are executed. Later reads show the new states (E5, Decision 0008)."""
 
     def __init__(self, control: Control) -> None:
         self._control = control

@@ -241,7 +241,11 @@ class WebhookWorker:
     async def _store_results(
         self, results: Sequence[DeliveryResult], open_modules: set[Id | None], failures: Collection[DeliveryResult]
     ) -> list[DeliveryResult]:
-        """Return the results of events that are tried again after a short delay. Store all other results."""
+        """Store the results. Return the results of events that are tried again after a short delay; these are not stored.
+
+        `failures` are the results that show that the receiver is down. If there are any, a failed event is stored only if it
+        is too old, as a dead letter. Events that were not tried stay as they are in the store.
+        """
         store = self._context.store
         writes: list[Awaitable[object]] = []
         soon = [] if failures else self._take_soon(results)

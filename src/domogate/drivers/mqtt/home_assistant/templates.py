@@ -55,7 +55,10 @@ class ValueTemplate(msgspec.Struct, frozen=True):
 
 
 class CommandTemplate(msgspec.Struct, frozen=True):
-    """The payload of a command. The value replaces `{value}`: the number times `scale` plus `offset`, or a word of `choice`."""
+    """A template for the payload of a command. `{value}` stands for the value that is sent.
+
+    A number is multiplied by `scale`, and `offset` is added. A word is replaced by one of the two words of `choice`.
+    """
 
     payload: str = "{value}"
     scale: float = 1.0

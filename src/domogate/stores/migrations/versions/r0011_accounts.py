@@ -77,7 +77,8 @@ def _renew_users(connection: sa.Connection) -> None:
 def _renew_invitations(connection: sa.Connection) -> None:
     """Compute the e-mail keys of all invitations again.
 
-    If a plant has two invitations of one address, the invitation with the composed spelling is kept.
+    If a plant has two invitations whose addresses differ only in their Unicode form or in upper and lower case, only one is
+    kept: if possible, one whose address is in the composed form (NFC).
     """
     invitations = sa.table("invitations", *map(sa.column, ("plant_id", "email", "email_key")))
     rows = connection.execute(sa.select(invitations)).all()

@@ -1,4 +1,4 @@
-"""Adds the connections of drivers that operators set in the console."""
+"""Adds the table of the connections of drivers. Operators set these connections in the console."""
 
 from alembic import op
 
