@@ -108,8 +108,8 @@ def print_sqlite_tables() -> str:
         statements.append(" ".join(filter(None, lines)))
 
     engine = create_mock_engine("sqlite://", keep)
-    metadata.create_all(engine, checkfirst=False)
-    _version_table.create(engine, checkfirst=False)
+    for table in (*metadata.sorted_tables, _version_table):  # `create_all` would depend on the order of imports.
+        table.create(engine, checkfirst=False)
     tables = [statement for statement in statements if statement.startswith("CREATE TABLE")]
     indexes = sorted(set(statements).difference(tables))  # SQLAlchemy makes them in any order.
     return ";\n".join([*tables, *indexes]) + ";\n"

@@ -62,7 +62,7 @@ class Distributor:
         self._wakeup.set()
 
     def clear(self) -> None:
-        """Drop the changes that wait."""
+        """Drop the changes that are not passed to the streams yet."""
         self._changes.clear()
 
     async def run(self) -> None:

@@ -52,7 +52,7 @@ def print_ready(cursor: int) -> bytes:
 
 
 def print_reset(reset: Reset) -> bytes:
-    """Print the event without an id.
+    """Print the event `reset`, which has no id.
 
     A client may lose its connection while it gets the present states. After it has connected again, it gets all present states
     again, because the event `reset` and the present states have no id.

@@ -135,7 +135,11 @@ class Hub:
     # streams
 
     async def open(self, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None = None) -> Stream:
-        """Open a stream. Raises ScopeMissing, NoSuchPlant, NotYourPlant, Unavailable, TooManyStreams."""
+        """Open a stream.
+
+        Raises ScopeMissing if the token shows none of the events of the filter, NoSuchPlant and NotYourPlant for the plants of
+        the filter, Unavailable if the gateway stops or has no stream left, and TooManyStreams.
+        """
         scopes = scopes_for(event_filter.kinds)
         if scopes.isdisjoint(caller.principal.scopes):
             named = tuple(sorted(scopes))

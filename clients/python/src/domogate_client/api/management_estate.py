@@ -69,7 +69,7 @@ class ManagementEstateApi(SyncGroup):
         return self._pages(_LIST_ESTATE_IMPORTS, (), query={"limit": limit})
 
     def get_estate_import(self, number: str, *, deadline: float | None = None) -> RawContent:
-        """The document of an import; the last 20 documents are kept, without passwords, keys and secrets."""
+        """The document of an import; at most the last 20 documents are kept, without passwords, keys and secrets."""
         return self._send(_GET_ESTATE_IMPORT, (number,), deadline=deadline)
 
 
@@ -107,5 +107,5 @@ class AsyncManagementEstateApi(AsyncGroup):
         return self._pages(_LIST_ESTATE_IMPORTS, (), query={"limit": limit})
 
     async def get_estate_import(self, number: str, *, deadline: float | None = None) -> RawContent:
-        """The document of an import; the last 20 documents are kept, without passwords, keys and secrets."""
+        """The document of an import; at most the last 20 documents are kept, without passwords, keys and secrets."""
         return await self._send(_GET_ESTATE_IMPORT, (number,), deadline=deadline)
