@@ -215,10 +215,11 @@ class Recorder:
     def begin_shared(self, structure: int, fences: Collection[tuple[int, int]]) -> None:
         """Clear the cache if it may be wrong. Call this at the start of a transaction with the shared lock.
 
-        Before such a transaction, the changes of other gateways are not read. `structure` is the cursor of the last
-        transaction that changed plants or states with the exclusive lock. If this recorder does not know this cursor yet,
-        another gateway has changed plants or states. `fences` has shards with their epochs. If this recorder does not know an
-        epoch yet, another gateway may have held this shard. In both cases the modules are read from the store again.
+        With the shared lock, several gateways write at the same time. This gateway does not read their changes before such a
+        transaction, so its cache may be wrong. `structure` is the cursor of the last transaction that changed plants or states
+        with the exclusive lock. If it is new to this recorder, another gateway has changed plants or states. `fences` has
+        shards with their epochs. If an epoch is new to this recorder, another gateway may have held this shard. In both cases
+        the modules are read from the store again.
         """
         if structure != self.structure or any(self._epochs.get(shard) != epoch for shard, epoch in fences):
             self.forget()

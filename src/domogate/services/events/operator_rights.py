@@ -36,8 +36,8 @@ class OperatorRights(StreamRights):
     def all_plants(self) -> bool:
         """Return False. True would mean that the stream is about all plants of its user.
 
-        An operator's stream is not limited to the plants of the operator. If it is about all plants of the gateway, its rights
-        depend on `ALL_PLANTS`.
+        An operator's stream is not limited to the plants of the operator. If it is about all plants of the
+        gateway, `list_dependencies` returns the dependency `ALL_PLANTS`, which stands for each plant of the gateway.
         """
         return False
 

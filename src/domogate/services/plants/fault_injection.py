@@ -167,11 +167,9 @@ class FaultExpiry:
         await cancel(self._task)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Search for ended faults again if a plant changed.
+        """Wake the task that removes ended faults, if a plant changed. This method is a listener of the store.
 
-        Perhaps this or another process injected a fault that ends before all other faults.
-
-        This method is a listener of the store.
+        The task sleeps until the next fault ends. Perhaps this or another process has injected a fault that ends earlier.
         """
         if any(isinstance(change.event, PlantChanged | ChangesLost) for change in changes):
             self._changed.set()
