@@ -53,7 +53,8 @@ async def add_client(
         list[GrantType] | None,
         option(
             "GRANT",
-            f"{', '.join(GrantType)}; may be repeated. Default: the first two if there is a redirect URI, otherwise none.",
+            f"{', '.join(GrantType)}; may be repeated. Default: authorization_code and refresh_token if there is a redirect"
+            " URI, otherwise none.",
         ),
     ] = None,
     public: Annotated[

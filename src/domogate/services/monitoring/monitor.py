@@ -82,7 +82,7 @@ class Monitor:
         await cancel(self._task)
 
     async def take_sample(self) -> None:
-        """Take the sample that ends the present minute.
+        """Add a sample of the time since the previous sample, which is normally a minute.
 
         If the database does not answer, the sample has no counts of the store.
         """
