@@ -61,6 +61,11 @@ def frames(*events: tuple[str, str, Any]) -> Step:
 
 @pytest.mark.slow
 class TestRealStream:
+    @pytest.fixture(autouse=True)
+    def lamp_has_reported(self, demo: Gateway) -> None:
+        """Plants start after the gateway is ready. After this command, the first report of the lamp is no new event."""
+        set_level(demo, 10)
+
     def test_it_begins_with_the_present_states_and_goes_on_with_changes(self, demo: Gateway) -> None:
         with (
             Client(demo.base_url, demo.subscription_key, tokens=tokens_of(demo)) as client,
