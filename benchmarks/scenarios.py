@@ -34,7 +34,7 @@ SETTLE = 3.0
 """Seconds. After its start, a gateway loads plants. This work is not measured."""
 _SHARING = 14
 """The number of commands that share a commit in the measurement of SQLite alone."""
-_LEAST_COMMANDS = 0.25
+_LEAST_COMMANDS = 0.31
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ _RATE, _SECONDS = 200, 5
 _IN_FLIGHT = 8
 """Number of reports that wait for their commit at the same time."""
 
-_LEAST = 0.5
+_LEAST = 0.6
 """The smallest allowed ratio of the sent events to the events that are possible (docs/performance.md)."""
 
 Places = Sequence[tuple[Id, Module]]
