@@ -55,23 +55,23 @@ _RAW = (
 )
 
 
+def summarise(period: ColumnElement[int]) -> Select[Any]:
+    """Return a query with one summary for each series and period. `last_moment` is the time of its last reading."""
+    return select(
+        raw.c.series,
+        period,
+        func.count().label("count"),
+        func.avg(raw.c.value).label("mean"),
+        func.min(raw.c.value).label("low"),
+        func.max(raw.c.value).label("high"),
+        func.max(MOMENT).label("last_moment"),
+    ).group_by(raw.c.series, period)
+
+
 @cache
 def _raw_spans() -> Select[Any]:
     span = (MOMENT // bindparam("width", type_=BigInteger)).label("span")
-    found = (
-        select(
-            raw.c.series,
-            span,
-            func.count().label("count"),
-            func.avg(raw.c.value).label("mean"),
-            func.min(raw.c.value).label("low"),
-            func.max(raw.c.value).label("high"),
-            func.max(MOMENT).label("last_moment"),
-        )
-        .where(*_IN_PERIOD)
-        .group_by(raw.c.series, span)
-        .subquery()
-    )
+    found = summarise(span).where(*_IN_PERIOD).subquery()
     last = raw.alias("last")
     return select(
         found.c.series,

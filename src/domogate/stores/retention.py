@@ -6,7 +6,7 @@ Each step takes a few milliseconds of the writer's time, so other writes are not
 from sqlalchemy import BigInteger, ColumnElement, Connection, case, cast, delete, func, select, tuple_
 
 from domogate.stores.engine import Transaction
-from domogate.stores.readings import HOUR_MS, MOMENT, SqlReadings, is_last
+from domogate.stores.readings import HOUR_MS, SqlReadings, is_last, summarise
 from domogate.stores.recorder import SLOT_MS, to_moment
 from domogate.stores.subject import LONG
 from domogate.stores.tables.devices import hourly_readings as hourly
@@ -66,21 +66,7 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
     if found is None:
         return False
     these, more = found
-    hour = (raw.c.slot // _SLOTS_AN_HOUR).label("hour")
-    spans = (
-        select(
-            raw.c.series,
-            hour,
-            func.count().label("count"),
-            func.avg(raw.c.value).label("mean"),
-            func.min(raw.c.value).label("low"),
-            func.max(raw.c.value).label("high"),
-            func.max(MOMENT).label("last_moment"),
-        )
-        .where(these)
-        .group_by(raw.c.series, hour)
-        .subquery()
-    )
+    spans = summarise((raw.c.slot // _SLOTS_AN_HOUR).label("hour")).where(these).subquery()
     numbers = (spans.c[name] for name in ("series", "hour", "count", "mean", "low", "high"))
     last = raw.alias("last")
     # The readings are joined with the series, so readings of deleted modules are left out.

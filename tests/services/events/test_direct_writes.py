@@ -79,6 +79,11 @@ def _stop_writes(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return allowed
 
 
+async def _wait_for_waiting(number: int, *listeners: Listener) -> None:
+    """Wait until this number of events waits for each of the listeners."""
+    await until(lambda: all(one.stream.waiting == number for one in listeners), f"{number} events to wait")
+
+
 async def test_events_that_come_while_the_hub_rests_are_written_together_in_order(
     setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +93,7 @@ async def test_events_that_come_while_the_hub_rests_are_written_together_in_orde
     allowed = _stop_writes(monkeypatch)
     for number in range(1, 6):
         await home.switch()
-        await until(lambda: listener.stream.waiting == number, "the event to wait")  # noqa: B023  # called in this round
+        await _wait_for_waiting(number, listener)
         assert not setup.hub.idle
     assert counts == []
     allowed.set()
@@ -106,7 +111,7 @@ async def test_a_plant_with_many_events_is_written_also_while_the_hub_rests(
     counts = _count_events_of_writes(listener, monkeypatch)
     allowed = _stop_writes(monkeypatch)
     await _commit_together(home, distribution.MOST_TOGETHER + 1)
-    await until(lambda: listener.stream.waiting == 1, "the last event to wait")
+    await _wait_for_waiting(1, listener)
     assert counts == [distribution.MOST_TOGETHER]
     allowed.set()
     await setup.quiet()
@@ -120,7 +125,7 @@ async def test_streams_that_end_or_close_while_the_hub_rests_get_none_of_the_wai
     await setup.quiet()
     allowed = _stop_writes(monkeypatch)
     await home.switch()
-    await until(lambda: all(one.stream.waiting == 1 for one in (revoked, left, stays)), "the event to wait")
+    await _wait_for_waiting(1, revoked, left, stays)
     await setup.store.revoke_grant(home.of_bruno.grant.id, setup.clock.now())
     left.stream.close()
     await until(lambda: revoked.ended and left.ended, "the end of two streams")
@@ -139,7 +144,7 @@ async def test_a_client_that_does_not_read_gets_its_waiting_events_later(
     await setup.quiet()
     allowed = _stop_writes(monkeypatch)
     await home.switch(3)
-    await until(lambda: listener.stream.waiting == 3, "three events to wait")
+    await _wait_for_waiting(3, listener)
     listener.reading.clear()
     allowed.set()
     await until(lambda: setup.hub.idle, "the hub to write")
