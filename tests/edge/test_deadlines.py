@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from domogate.edge import protocol
-from domogate.edge.guards import Guards, Limits
+from domogate.edge.guards import CHECKED_AT_ONCE, Guards, Limits
 from domogate.edge.protocol import GuardedProtocol
 from support.edge_server import (
     GET,
@@ -223,22 +223,34 @@ class GuardedConnection(GuardedProtocol):
 class TestSweeps:
     LIMITS = Limits(header_deadline=10)
 
-    def sweep(self, connection: GuardedConnection, moments: Iterable[float]) -> float | None:
+    async def sweep(self, connection: GuardedConnection, moments: Iterable[float]) -> float | None:
         guards = Guards(self.LIMITS)
         for moment in moments:
-            guards.sweep([connection], moment)
+            await guards.sweep([connection], moment)
             if connection.expired_at is not None:
                 break
         return connection.expired_at
 
-    def test_they_come_early_rather_than_late(self) -> None:
+    async def test_they_come_early_rather_than_late(self) -> None:
         assert Guards(Limits()).sweep_interval == 0.5
         assert Guards(Limits(header_deadline=0.1)).sweep_interval == 0.05
-        assert self.sweep(GuardedConnection(110.0), count(100.0, 0.5)) == 109.5
+        assert await self.sweep(GuardedConnection(110.0), count(100.0, 0.5)) == 109.5
 
-    def test_one_that_is_late_does_not_count_for_more_than_one(self) -> None:
-        assert self.sweep(GuardedConnection(110.0), [100.0, 160.0]) is None
-        assert self.sweep(GuardedConnection(110.0), chain([100.0], count(160.0, 0.5))) == 169.0
+    async def test_one_that_is_late_does_not_count_for_more_than_one(self) -> None:
+        assert await self.sweep(GuardedConnection(110.0), [100.0, 160.0]) is None
+        assert await self.sweep(GuardedConnection(110.0), chain([100.0], count(160.0, 0.5))) == 169.0
 
-    def test_a_gateway_that_is_always_late_still_cuts(self) -> None:
-        assert self.sweep(GuardedConnection(110.0), count(100.0, 2.0)) == 138.0
+    async def test_a_gateway_that_is_always_late_still_cuts(self) -> None:
+        assert await self.sweep(GuardedConnection(110.0), count(100.0, 2.0)) == 138.0
+
+    async def test_other_tasks_run_during_a_sweep_of_many_connections(self) -> None:
+        connections = {GuardedConnection(0.0) for _ in range(3 * CHECKED_AT_ONCE)}
+        sweeping = asyncio.create_task(Guards(self.LIMITS).sweep(connections, 100.0))
+        await asyncio.sleep(0)
+        ended = [connection for connection in connections if connection.expired_at is not None]
+        closed = next(connection for connection in connections if connection.expired_at is None)
+        connections.remove(closed)
+        assert len(ended) == CHECKED_AT_ONCE
+        await sweeping
+        assert closed.expired_at is None
+        assert {connection.expired_at for connection in connections} == {100.0}

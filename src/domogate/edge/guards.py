@@ -1,5 +1,6 @@
 """Size and time limits for clients, and the sweep: a regular check that enforces the time limits on all connections."""
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
@@ -8,6 +9,8 @@ import msgspec
 from domogate.edge.connections import Connections
 from domogate.edge.request_ids import next_request_id
 
+CHECKED_AT_ONCE = 50
+"""The number of connections that a sweep checks before other tasks of the event loop can run."""
 _MORE_HEADERS = {405: b"allow: GET, HEAD, POST, OPTIONS\r\n", 503: b"retry-after: 1\r\n"}
 
 
@@ -68,8 +71,10 @@ class Guards:
         shortest = min(limits.header_deadline, limits.body_deadline, limits.keep_alive)
         self.sweep_interval = min(0.5, max(0.05, shortest / 4))
 
-    def sweep(self, connections: Collection[Guarded], now: float) -> None:
+    async def sweep(self, connections: Collection[Guarded], now: float) -> None:
         """Expire all connections whose deadline has passed or will pass before the next sweep.
+
+        Other tasks can run after each `CHECKED_AT_ONCE` connections.
 
         If a sweep is late, the event loop was busy and did not read. So the deadlines of all connections are extended by the
         delay.
@@ -80,7 +85,9 @@ class Guards:
             for connection in connections:
                 connection.extend(late)
         due = now + self.sweep_interval
-        for connection in list(connections):  # A connection that expires leaves the collection.
-            if connection.is_due(due):
+        for checked, connection in enumerate(tuple(connections), start=1):
+            if connection.is_due(due) and connection in connections:  # It may have been closed while other tasks ran.
                 connection.expire(now)
+            if checked % CHECKED_AT_ONCE == 0:
+                await asyncio.sleep(0)
         self.connections.log_refused(now)

@@ -196,7 +196,7 @@ class DrainingServer(uvicorn.Server):
         # `_open_protocol` opens all connections of this server.
         connections = cast(set[GuardedProtocol], self.server_state.connections)
         while True:
-            self.guards.sweep(connections, loop.time())
+            await self.guards.sweep(connections, loop.time())
             await asyncio.sleep(self.guards.sweep_interval)
 
     async def main_loop(self) -> None:
