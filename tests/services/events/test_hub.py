@@ -305,7 +305,7 @@ class TestTheHub:
                 turn += 1
                 await asyncio.sleep(0)
 
-        listeners = [await setup.listen(home.of_anna, on_event=note_turn) for _ in range(distribution.AT_ONCE * 3)]
+        listeners = [await setup.listen(home.of_anna, on_event=note_turn) for _ in range(distribution.BUSY.writes * 3)]
         counting = asyncio.create_task(count_turns())
         await home.switch()
         await setup.quiet()

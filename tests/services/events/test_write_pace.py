@@ -1,6 +1,13 @@
 """How often a busy hub writes to connections (Decision 0145)."""
 
-from domogate.services.events.write_pace import AT_FULL_SPEED, LONGEST_WAIT, SHORTEST_PAUSE, WRITES_PER_SECOND, WritePace
+from domogate.services.events.write_pace import (
+    AT_FULL_SPEED,
+    BUSY_AFTER,
+    LONGEST_WAIT,
+    SHORTEST_PAUSE,
+    WRITES_PER_SECOND,
+    WritePace,
+)
 
 _STEP = 0.001
 """The number of seconds between two looks of the simulated hub at its pace."""
@@ -24,6 +31,14 @@ class TestPaceOfWrites:
             moment = 100.0 + number / 10
             assert pace.find_pause(moment) == 0.0
             pace.count(100, 100, moment)
+
+    def test_after_some_writes_the_hub_is_busy_for_a_short_time(self) -> None:
+        pace = WritePace()
+        pace.count(BUSY_AFTER - 1, 1, 100.0)
+        assert not pace.is_busy(100.0)
+        pace.count(2, 1, 100.0)
+        assert pace.is_busy(100.0)
+        assert not pace.is_busy(100.01)
 
     def test_after_many_writes_the_hub_rests(self) -> None:
         pace = WritePace()

@@ -8,6 +8,7 @@ between its writes, so that more events wait for the next write (Decision 0145).
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from domogate.common.log import get_logger
 from domogate.domain.events import Change, PlantChanged, StateChanged
@@ -19,16 +20,26 @@ from domogate.services.events.stream import Stream
 from domogate.services.events.stream_rights import FramedNotice, StreamContext, ViewerKey
 from domogate.services.events.write_pace import WritePace
 
-AT_ONCE = 4
-"""The number of connections that are written to before other tasks of the event loop can run."""
 MOST_TOGETHER = 32
 """If this number of events waits for one connection, they are written immediately."""
-STEPS_AT_ONCE = 40
-"""The number of steps before other tasks can run. To pass one event to one stream is one step."""
 _STEPS_OF_CHANGE = 10
 """Each change adds this number of steps. To make its event takes about as long as to pass the event to ten streams."""
 
 _log = get_logger(__name__)
+
+
+class Portion(NamedTuple):
+    """How much the hub does before other tasks of the event loop can run."""
+
+    steps: int
+    """To pass one event to one stream is one step."""
+    writes: int
+    """The number of connections that are written to."""
+
+
+QUIET = Portion(steps=20, writes=1)
+BUSY = Portion(steps=60, writes=4)
+"""The portion of a busy hub is larger, because to let other tasks run takes CPU time too."""
 
 
 class Distributor:
@@ -44,6 +55,7 @@ class Distributor:
         self._distributing = False
         self._steps = 0
         """The number of steps since other tasks last had a chance to run."""
+        self._portion = QUIET
         self._pace = WritePace()
         self._wakeup = asyncio.Event()
 
@@ -70,7 +82,7 @@ class Distributor:
             await self._wakeup.wait()
             self._wakeup.clear()
             while self._changes or self._unwritten:
-                if self._changes and self._steps < STEPS_AT_ONCE:
+                if self._changes and self._steps < self._portion.steps:
                     await self._distribute_next()
                 elif not self._changes and (pause := self._pace.find_pause(asyncio.get_running_loop().time())):
                     await self._rest(pause)
@@ -131,13 +143,14 @@ class Distributor:
                 elif may_get is None and plant_id in rights.plants:
                     stream.end(PLANT_LOST)
             self._steps += 1
-            if self._steps >= STEPS_AT_ONCE:
+            if self._steps >= self._portion.steps:
                 await self._write()
 
     async def _write(self) -> None:
-        """Write the events of at most `AT_ONCE` streams, or of none if the hub must rest. Then let other tasks run."""
+        """Write the events of some streams, or of none if the hub must rest. Then let other tasks run."""
         now, moment = self._context.clock.now(), asyncio.get_running_loop().time()
-        writes = min(AT_ONCE, len(self._unwritten)) if self._pace.may_write(moment) else 0
+        self._portion = BUSY if self._pace.is_busy(moment) else QUIET
+        writes = min(self._portion.writes, len(self._unwritten)) if self._pace.may_write(moment) else 0
         self._pace.count(writes, len(self._unwritten), moment)
         for _ in range(writes):
             stream = self._unwritten.popleft()

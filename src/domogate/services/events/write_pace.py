@@ -1,10 +1,12 @@
 """Limits how often the hub writes to connections, so that a busy hub writes many events together (Decision 0145)."""
 
-WRITES_PER_SECOND = 5_000
+WRITES_PER_SECOND = 4_000
 """The number of writes in a second while the hub is busy."""
 AT_FULL_SPEED = 1_000
 """The number of writes that a hub does without pauses after it had little to do."""
-LONGEST_WAIT = 0.2
+BUSY_AFTER = 250
+"""After this number of writes without pauses, the hub is busy."""
+LONGEST_WAIT = 0.25
 """In seconds. If more streams wait than can be written in this time, the hub writes faster."""
 SHORTEST_PAUSE = 0.005
 """In seconds. To wake the hub for each single write would take more CPU time than the write."""
@@ -18,6 +20,9 @@ class WritePace:
     def __init__(self) -> None:
         self._used_until = 0.0
         """Each write uses a part of a second. At this time, all parts that were used will have passed."""
+
+    def is_busy(self, moment: float) -> bool:
+        return self._used_until - moment >= BUSY_AFTER / WRITES_PER_SECOND
 
     def may_write(self, moment: float) -> bool:
         return self._used_until - moment < _ADVANCE
