@@ -2,21 +2,27 @@
 
 import sqlite3
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from sqlalchemy import Connection, literal, make_url, select, text
+from sqlalchemy.exc import OperationalError
 
 from domogate.domain.commands import Order, OrderEnd, OrderState, SetLight
 from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.people import Grant, GrantType
 from domogate.domain.plants import Topology
 from domogate.domain.states import Reading, Report, Unit
 from domogate.ports import OrderFilter
 from domogate.stores import SqlStore, sqlite_url
-from domogate.stores.engine import chunked
+from domogate.stores.direct import DirectStatement
+from domogate.stores.engine import READERS, chunked
 from domogate.stores.opening import open_database
+from domogate.stores.sqlite import SqliteDatabase
 from domogate.stores.subject import reads, writes
 from support.clocks import NOW, ManualClock
 from support.stores import (
@@ -30,6 +36,7 @@ from support.stores import (
     LAMP_IS_ON,
     SMALL,
     OpenStore,
+    a_session,
     an_id,
     observe_statements,
     record_statements,
@@ -184,3 +191,70 @@ def test_a_new_file_that_somebody_else_is_writing_to_is_waited_for(tmp_path: Pat
                 assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
         finally:
             database.close()
+
+
+class TestReadsOnSqlite:
+    @pytest.fixture
+    def database(self, tmp_path: Path) -> Iterator[SqliteDatabase]:
+        database = SqliteDatabase(make_url(sqlite_url(tmp_path / "x.db")))
+        with database.writing.begin() as connection:
+            connection.execute(text("CREATE TABLE numbers (number INTEGER)"))
+        yield database
+        database.close()
+
+    def _add(self, database: SqliteDatabase) -> None:
+        with database.writing.begin() as connection:
+            connection.execute(text("INSERT INTO numbers VALUES (1)"))
+
+    def test_each_read_sees_the_newest_data(self, database: SqliteDatabase) -> None:
+        count = text("SELECT count(*) FROM numbers")
+        for number in range(3):
+            # SQLAlchemy executes the first query, and the database driver executes the second.
+            assert database.read(lambda connection: connection.execute(count).scalar_one()) == number
+            assert database.read(lambda connection: DirectStatement(select(literal(5))).scalar(connection, {})) == 5
+            self._add(database)
+
+    def test_a_read_is_a_snapshot(self, database: SqliteDatabase) -> None:
+        count = text("SELECT count(*) FROM numbers")
+
+        def count_twice(connection: Connection) -> tuple[int, int]:
+            first = connection.execute(count).scalar_one()
+            self._add(database)
+            return first, connection.execute(count).scalar_one()
+
+        assert database.read(count_twice) == (0, 0)
+
+    def test_connections_are_used_again(self, database: SqliteDatabase) -> None:
+        assert database.read(id) == database.read(id)
+
+    def test_after_an_error_no_transaction_stays_open(self, database: SqliteDatabase) -> None:
+        def fail(connection: Connection) -> None:
+            connection.execute(text("SELECT * FROM numbers")).all()
+            raise ValueError("it failed")
+
+        for _ in range(2 * READERS + 4):
+            with pytest.raises(ValueError, match="it failed"):
+                database.read(fail)
+        self._add(database)
+        with closing(sqlite3.connect(database.path)) as connection:
+            # The log can be removed only if no connection still reads an old snapshot.
+            assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+    def test_a_read_cannot_write(self, database: SqliteDatabase) -> None:
+        with pytest.raises(OperationalError, match="readonly"):
+            database.read(lambda connection: connection.execute(text("DELETE FROM numbers")))
+
+
+class TestTransactionsOnSqlite:
+    async def test_a_failed_write_leaves_no_open_transaction(self, tmp_path: Path, open_store: OpenStore) -> None:
+        path = tmp_path / "x.db"
+        store = await open_store(sqlite_url(path))
+        with pytest.raises(ValueError, match="no user"):
+            await store.add_session(a_session(1))  # The database driver executes its only statement.
+        await store.add_user(ANNA)
+        grant = Grant(an_id(7), ANNA.id, "unknown", (), GrantType.AUTHORIZATION_CODE, created_at=NOW)
+        with pytest.raises(ValueError, match="no client"):
+            await store.add_grant(grant)  # SQLAlchemy executes its last statement.
+        with closing(sqlite3.connect(path, timeout=0.1)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, delete, func, select
 
 from domogate.domain.attempts import Attempt, Count, Limit, Wait
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.tables.identity import attempts
 
@@ -12,10 +13,11 @@ MOST_KEPT = 100_000
 PRUNE_CHUNK = 1_000
 _FORGOTTEN_AT_ONCE = 10
 
-_COUNTS = select(attempts).where(attempts.c.key.in_(bindparam("keys", expanding=True)), attempts.c.expires_at > bindparam("at"))
 _REMOVE = delete(attempts).where(attempts.c.key == bindparam("gone"))
-_SOME_EXPIRED = delete(attempts).where(
-    attempts.c.key.in_(select(attempts.c.key).where(attempts.c.expires_at <= bindparam("at")).limit(_FORGOTTEN_AT_ONCE))
+_SOME_EXPIRED = DirectStatement(
+    delete(attempts).where(
+        attempts.c.key.in_(select(attempts.c.key).where(attempts.c.expires_at <= bindparam("at")).limit(_FORGOTTEN_AT_ONCE))
+    )
 )
 
 
@@ -25,8 +27,8 @@ class _Counts:
     def __init__(self, tx: Transaction, given: Sequence[Attempt], at: float) -> None:
         self._tx = tx
         keys = [key for attempt in given for key in (attempt.account, attempt.address, attempt.familiar)]
-        rows = tx.connection.execute(_COUNTS, {"keys": keys, "at": at})
-        self._known = {row.key: (Count(row.number, row.at), row.expires_at) for row in rows}
+        rows = tx.database.find_rows(tx.connection, attempts.c.key, keys)
+        self._known = {key: (Count(number, since), until) for key, number, since, until in rows if until > at}
         self._removed: list[str] = []
         self._saved: list[dict[str, str | float]] = []
 
@@ -77,7 +79,7 @@ def admit(tx: Transaction, attempt: Attempt, at: float) -> Wait:
         counts.save(key, count, limit.forgotten_at(count))
     counts.write()
     # Each attempt can remove more rows than it adds, so that the table stays small between two prunings.
-    tx.connection.execute(_SOME_EXPIRED, {"at": at})
+    _SOME_EXPIRED.execute(tx.connection, {"at": at})
     return wait
 
 

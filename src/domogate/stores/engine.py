@@ -14,7 +14,7 @@ from itertools import islice
 from math import inf
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Table, event, func, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Table, insert, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
@@ -22,7 +22,7 @@ from domogate.common.log import get_logger
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
 from domogate.stores.cursors import FeedRead, TransactionStart
-from domogate.stores.direct import DirectStatement, Write, execute_text
+from domogate.stores.direct import DirectStatement, Write
 from domogate.stores.tables.feed import changes
 from domogate.stores.write_lock import WriteLock
 
@@ -35,7 +35,6 @@ MOST_EVENTS = 0xFFFF
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = DirectStatement(insert(changes))
 _CHANGES_COLUMNS = changes.columns.keys()
-_NEWEST = DirectStatement(select(func.max(changes.c.cursor)))
 
 _log = get_logger(__name__)
 
@@ -63,14 +62,6 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def time_is_up() -> bool:
     return time.monotonic() >= _limit.until
-
-
-def begin_with(engine: Engine, statement: str) -> None:
-    """Execute this statement at the beginning of each transaction of the engine."""
-
-    @event.listens_for(engine, "begin")
-    def begin_transaction(connection: Connection) -> None:
-        execute_text(connection, statement)
 
 
 class _Statements:
@@ -124,21 +115,27 @@ class Database(ABC):
     def lock(self, connection: Connection) -> None:
         """Wait until no other process writes. Then no other process can write until the transaction of the connection ends."""
 
-    def start_transaction(self, connection: Connection, _locks: Collection[WriteLock], _long: bool, /) -> TransactionStart:
-        """Wait for the locks, and return the position of the transaction in the change feed.
+    @abstractmethod
+    def start_transaction(self, connection: Connection, locks: Collection[WriteLock], long: bool, /) -> TransactionStart:
+        """Begin a transaction, wait for the locks, and return the position of the transaction in the change feed.
 
-        `_long` is True if the transaction may change a large part of the database.
+        `long` is True if the transaction may change a large part of the database.
         """
-        if not connection.in_transaction():
-            connection.begin()
-        newest = _NEWEST.scalar(connection, {}) or 0
-        return TransactionStart(newest, newest)
 
     def commit(self, connection: Connection, writes: Sequence[Write]) -> None:
         """Execute the writes, and commit the transaction."""
         for write in writes:
             write.execute(connection)
         connection.commit()
+
+    def roll_back(self, connection: Connection) -> None:
+        """Undo the transaction."""
+        connection.rollback()
+
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """Run the query in a transaction that only reads. Can be called on several threads."""
+        with self.reading.begin() as connection:
+            return query(connection)
 
     @abstractmethod
     def prepare_writer(self, connection: Connection) -> None:

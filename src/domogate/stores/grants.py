@@ -13,13 +13,14 @@ from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id
 from domogate.domain.people import PAGES_CLIENT, Grant, GrantType
 from domogate.stores.codec import NUL, decode_texts, to_json, to_json_or_none, to_row
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.identity import authorization_codes as codes
 from domogate.stores.tables.identity import clients, grants, users
 
 _GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
-_USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
+_USER = DirectStatement(select(users.c.id).where(users.c.id == bindparam("user_id")))
 _CLIENT = select(clients.c.id).where(clients.c.id == bindparam("client_id"))
 _CODE_IS_NOT_REDEEMED = select(codes.c.code_hash).where(codes.c.grant_id == grants.c.id, codes.c.used_at.is_(None)).exists()
 _IS_VALID = grants.c.revoked_at.is_(None) & ~_CODE_IS_NOT_REDEEMED
@@ -66,7 +67,7 @@ def _decode_plants(text: str) -> frozenset[Id]:
 
 
 def require_user(tx: Transaction, user_id: Id) -> None:
-    if tx.connection.execute(_USER, {"user_id": user_id}).first() is None:
+    if _USER.scalar(tx.connection, {"user_id": user_id}) is None:
         raise ValueError(f"there is no user {user_id}")
 
 

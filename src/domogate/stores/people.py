@@ -1,17 +1,18 @@
 """Stores users."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, bindparam, delete, exists, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
 from domogate.domain.events import UserChanged
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import Standing, User
 from domogate.ports import LastOperator
-from domogate.stores.codec import NUL, from_row, to_row
+from domogate.stores.codec import NUL, from_columns, to_row
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.estate_history import drop_documents_of
 from domogate.stores.grants import remove_grants
@@ -23,8 +24,8 @@ from domogate.stores.tables.identity import grants, passkeys, users
 from domogate.stores.tables.plants import invitations, members, plants
 
 _USERS = select(users, exists().where(passkeys.c.user_id == users.c.id).label("has_passkey"))
-_USER = _USERS.where(users.c.id == bindparam("user_id"))
-_USER_BY_EMAIL = _USERS.where(users.c.email_key == bindparam("key"))
+_USER = DirectStatement(_USERS.where(users.c.id == bindparam("user_id")))
+_USER_BY_EMAIL = DirectStatement(_USERS.where(users.c.email_key == bindparam("key")))
 _TERMS_EXPIRED = {Standing.GOOD: Standing.TERMS_EXPIRED, Standing.PASSWORD_EXPIRED: Standing.BOTH_EXPIRED}
 _OTHER_TERMS = select(users.c.id, users.c.standing).where(
     users.c.terms_version.is_not(None), users.c.standing.in_([standing.value for standing in _TERMS_EXPIRED])
@@ -42,21 +43,29 @@ def user_to_row(tx: Transaction, user: User) -> dict[str, Any]:
     return row
 
 
-def _from_row(connection: Connection, row: Row[Any]) -> User:
-    totp_secret = unseal(connection, users.c.totp_secret, row.id, row.totp_secret)
-    return from_row(User, row, standing=Standing(row.standing), totp_secret=totp_secret)
+def _from_columns(connection: Connection, columns: Mapping[Any, Any]) -> User:
+    return from_columns(
+        User,
+        columns,
+        standing=Standing(columns["standing"]),
+        totp_secret=unseal(connection, users.c.totp_secret, columns["id"], columns["totp_secret"]),
+        # The database driver of SQLite returns numbers.
+        operator=bool(columns["operator"]),
+        email_verified=bool(columns["email_verified"]),
+        has_passkey=bool(columns["has_passkey"]),
+    )
 
 
 def find_user(connection: Connection, user_id: Id) -> User | None:
-    row = connection.execute(_USER, {"user_id": user_id}).first()
-    return None if row is None else _from_row(connection, row)
+    found = _USER.first(connection, {"user_id": user_id})
+    return None if found is None else _from_columns(connection, found)
 
 
 def find_user_by_email(connection: Connection, email: str) -> User | None:
     if NUL in email:
         return None
-    row = connection.execute(_USER_BY_EMAIL, {"key": email_key(email)}).first()
-    return None if row is None else _from_row(connection, row)
+    found = _USER_BY_EMAIL.first(connection, {"key": email_key(email)})
+    return None if found is None else _from_columns(connection, found)
 
 
 def has_active_operator(connection: Connection) -> bool:
@@ -65,7 +74,7 @@ def has_active_operator(connection: Connection) -> bool:
 
 def list_users(connection: Connection) -> Sequence[User]:
     """Return all users, ordered by e-mail."""
-    found = [_from_row(connection, row) for row in connection.execute(_USERS)]
+    found = [_from_columns(connection, row._mapping) for row in connection.execute(_USERS)]
     return sorted(found, key=lambda user: email_key(user.email))
 
 

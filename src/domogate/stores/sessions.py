@@ -14,6 +14,7 @@ from domogate.domain.ids import Id
 from domogate.domain.passkeys import PasskeyUse
 from domogate.stores import attempts
 from domogate.stores.codec import decode_texts, from_row, to_json, to_row
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import require_user, revoke_pages
 from domogate.stores.passkeys import use_passkey
@@ -28,6 +29,7 @@ _OF_USER = (
     .where(sessions.c.user_id == bindparam("user_id"))
     .order_by(sessions.c.seen_at.desc(), sessions.c.created_at.desc(), sessions.c.id)
 )
+_INSERT = DirectStatement(insert(sessions))
 _USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
 _LINK = select(links).where(links.c.token_hash == bindparam("token_hash"))
 _TAKE_LINK = delete(links).where(links.c.token_hash == bindparam("token_hash")).returning(*links.c)
@@ -58,7 +60,7 @@ def add_session(
         return False
     if passkey is not None and not use_passkey(tx, passkey, session.created_at):
         return False
-    tx.connection.execute(insert(sessions), _to_row(session))
+    _INSERT.execute(tx.connection, _to_row(session))
     if succeeded:
         attempts.succeed_all(tx, succeeded, session.created_at)
     if taken_back is not None:

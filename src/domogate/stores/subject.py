@@ -247,8 +247,7 @@ class SqlSubject:
 
         def run() -> T:
             try:
-                with database.reading.begin() as connection:
-                    return query(connection, *args, **kwargs)
+                return database.read(lambda connection: query(connection, *args, **kwargs))
             except DBAPIError as error:
                 if time_is_up():
                     raise StoreTimeout(f"the database did not answer within {seconds:g} s") from error

@@ -61,7 +61,6 @@ class Writer:
         self._listeners = listeners
         self._presence = presence
         self._limits = limits
-        self._report_seconds = max(limit.REPORT_SECONDS, limits.deadline)
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._feed, self._recorder = Feed(database), Recorder(database)
         self._connection = WriterConnection(database, self._recorder.forget)
@@ -109,7 +108,7 @@ class Writer:
         After `seconds` seconds without an answer, the future raises StoreTimeout. The write may still be executed later.
         """
         if seconds is None:
-            seconds = self._report_seconds if work is None and change is None else self._limits.deadline
+            seconds = self._limits.deadline if work or change else max(limit.REPORT_SECONDS, self._limits.deadline)
         future: asyncio.Future[Any] = self._loop.create_future()
         unit = Unit(future, work, reports, change, fences, lock, seconds, self._loop.time() + seconds + GRACE)
         self._queue.put(unit)
@@ -146,7 +145,8 @@ class Writer:
             self._set_timer(inf)
         return self._ended.done()
 
-    def _deliver(self, page: FeedPage, answered: Sequence[Unit]) -> None:
+    def _deliver(self, page: FeedPage, answered: Sequence[Unit], are_new: bool = False) -> None:
+        """Pass the changes to the listeners, and answer the callers. `are_new`: this process has just committed the changes."""
         if changes := page.changes:
             without_states = [change for change in changes if type(change.event) is not StateChanged]
             for listener, wants_states in self._listeners:
@@ -159,6 +159,8 @@ class Writer:
         for unit in answered:
             unit.answer()
         self._unanswered.difference_update(answered)
+        if are_new:
+            self._on_commit()
         if page.foreign and not self._applied_foreign:
             self._applied_foreign = True
             self._queue.wake()
@@ -235,7 +237,7 @@ class Writer:
                 raise error
             unit.error = self._explain(error)
         if len(failed) == len(batch):
-            connection.rollback()
+            self._database.roll_back(connection)
             self._answer(batch)
             return
         own = tx.write_changes()
@@ -265,9 +267,7 @@ class Writer:
 
     def _answer(self, units: Sequence[Unit], own: Sequence[Change] = ()) -> None:
         self._queue.expect(len(units))
-        self._call(self._deliver, FeedPage(own, ()), units)
-        if own:
-            self._call(self._on_commit)
+        self._call(self._deliver, FeedPage(own, ()), units, bool(own))
 
     def _begin_for(self, batch: list[Unit], locks: Collection[WriteLock]) -> tuple[Connection, TransactionStart]:
         """Begin a transaction. While another process holds the lock of the database and a caller still waits, try again."""
