@@ -14,7 +14,7 @@ from itertools import islice
 from math import inf
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Table, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Select, Table, insert, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
@@ -70,7 +70,7 @@ class _Statements:
     def __init__(self) -> None:
         self.upserts: dict[Table, Insert] = {}
         self.bulks: dict[UpdateBase, DirectStatement] = {}
-        self.finds: dict[ColumnElement[str], DirectStatement] = {}
+        self.finds: dict[tuple[ColumnElement[str], Select[Any] | None], DirectStatement] = {}
 
 
 @cache
@@ -208,11 +208,17 @@ class Database(ABC):
             bulk = self._bulks[statement] = DirectStatement(statement)
         return bulk
 
-    def find_rows(self, connection: Connection, column: Column[str], values: Iterable[str]) -> list[tuple[Any, ...]]:
-        """Return all rows that have one of the values in this column. Each row has the values of all columns of the table."""
-        find = self._finds.get(column)
+    def find_rows(
+        self, connection: Connection, column: Column[str], values: Iterable[str], query: Select[Any] | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of the query that have one of the values in this column.
+
+        The query must be a constant of a Python module. Without a query, each row has the values of all columns of the table.
+        """
+        find = self._finds.get((column, query))
         if find is None:
-            find = self._finds[column] = DirectStatement(select(column.table).where(self.is_listed(column, "listed")))
+            all_rows = select(column.table) if query is None else query
+            find = self._finds[column, query] = DirectStatement(all_rows.where(self.is_listed(column, "listed")))
         return find.all(connection, {"listed": self.to_list(list(values))})
 
     def set_option(self, name: str, value: object) -> None:

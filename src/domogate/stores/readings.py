@@ -15,10 +15,11 @@ from sqlalchemy import BigInteger, BindParameter, ColumnElement, Connection, Fro
 from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
-from domogate.stores.recorder import LATEST, SERIES_OF, SLOT_MS
+from domogate.stores.recorder import LATEST, SERIES, SLOT_MS
 from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables.devices import hourly_readings as hourly
 from domogate.stores.tables.devices import recent_readings as raw
+from domogate.stores.tables.devices import series
 
 HOUR_MS = 3_600_000
 FINEST = 60.0
@@ -126,7 +127,7 @@ def _hourly_spans() -> Select[Any]:
 
 
 def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Unit]]:
-    rows = connection.execute(SERIES_OF, {"ids": [module_id]})
+    rows = connection.execute(SERIES.where(series.c.module_id == module_id))
     return {row.id: (row.measure, Unit(row.unit)) for row in rows}
 
 

@@ -1,6 +1,6 @@
 """Writes the reports of drivers: last states, readings, changes and logbook entries. Speed matters most in this file."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 from math import isfinite
 from typing import Any, NamedTuple
@@ -30,19 +30,14 @@ LATEST = 1e11
 
 Prepared = list[tuple[Report, str | None]]
 
-_PLANTS_OF = (
-    select(modules.c.id, modules.c.plant_id, modules.c.kind, modules.c.name, modules.c.driver, states.c.reachable)
-    .join(states, isouter=True)
-    .where(modules.c.id.in_(bindparam("ids", expanding=True)))
+_MODULES = select(modules.c.id, modules.c.plant_id, modules.c.kind, modules.c.name, modules.c.driver, states.c.reachable).join(
+    states, isouter=True
 )
 _STATES_OF = select(states.c.module_id, states.c.state, states.c.reachable, states.c.absence).where(
     states.c.module_id.in_(bindparam("ids", expanding=True))
 )
 
-
-SERIES_OF = select(series.c.id, series.c.module_id, series.c.measure, series.c.unit).where(
-    series.c.module_id.in_(bindparam("ids", expanding=True))
-)
+SERIES = select(series.c.id, series.c.module_id, series.c.measure, series.c.unit)
 _INSERT_SERIES = insert(series)
 _READING_COLUMNS = recent_readings.columns.keys()
 _STATE_COLUMNS = states.columns.keys()
@@ -139,20 +134,22 @@ class ReadingWriter:
 
     def _find(self, tx: Transaction, keys: set[tuple[str, str, str]]) -> None:
         unknown = [key for key in keys if key not in self._series]
-        self._look_up(tx.connection, {module_id for module_id, _, _ in unknown} - self._looked_up)
+        self._look_up(tx, {module_id for module_id, _, _ in unknown} - self._looked_up)
         new = sorted(key for key in unknown if key not in self._series)
         execute_many(
             tx.connection,
             _INSERT_SERIES,
             [{"module_id": module_id, "measure": measure, "unit": unit} for module_id, measure, unit in new],
         )
-        self._look_up(tx.connection, {module_id for module_id, _, _ in new})
+        self._look_up(tx, {module_id for module_id, _, _ in new})
 
-    def _look_up(self, connection: Connection, module_ids: Iterable[str]) -> None:
-        for ids in chunked(module_ids):
-            for number, module_id, measure, unit in connection.execute(SERIES_OF, {"ids": ids}):
+    def _look_up(self, tx: Transaction, module_ids: Collection[str]) -> None:
+        if module_ids:
+            for number, module_id, measure, unit in tx.database.find_rows(
+                tx.connection, series.c.module_id, module_ids, SERIES
+            ):
                 self._series[module_id, measure, unit] = number
-            self._looked_up.update(ids)
+            self._looked_up.update(module_ids)
 
 
 class Recorder:
@@ -239,7 +236,7 @@ class Recorder:
     def record(self, tx: Transaction, calls: Sequence[Prepared]) -> None:
         """Write all reports in order. If a module has several reports, its last report gives its state."""
         reporting = {report.module_id for report, _ in chain.from_iterable(calls)}
-        self._find_plants(tx.connection, reporting)
+        self._find_plants(tx, reporting)
         latest = self._find_latest(tx.connection, calls)
         entries: list[LogbookEntry] = []
         changed: dict[str, float] = {}
@@ -289,18 +286,21 @@ class Recorder:
             log_entries(tx, entries)
         self._unreachable ^= flipped
 
-    def _find_plants(self, connection: Connection, module_ids: set[str]) -> None:
+    def _find_plants(self, tx: Transaction, module_ids: set[str]) -> None:
         unknown = {module_id for module_id in module_ids if module_id not in self._plant_of}
         if len(self._plant_of) + len(unknown) > KNOWN_LIMIT:
             self.forget()
             unknown = module_ids
-        for ids in chunked(unknown):
-            for module_id, plant_id, kind, name, driver, reachable in connection.execute(_PLANTS_OF, {"ids": ids}):
-                self._plant_of[module_id] = plant_id
-                if kind in EMERGENCY_KINDS:
-                    self._logged[module_id] = (name, driver in SIMULATED_DRIVERS)
-                if reachable is False:  # None means that the module never reported; it counts as reachable
-                    self._unreachable.add(module_id)
+        if not unknown:
+            return
+        for module_id, plant_id, kind, name, driver, reachable in tx.database.find_rows(
+            tx.connection, modules.c.id, unknown, _MODULES
+        ):
+            self._plant_of[module_id] = plant_id
+            if kind in EMERGENCY_KINDS:
+                self._logged[module_id] = (name, driver in SIMULATED_DRIVERS)
+            if reachable is not None and not reachable:  # None: the module never reported. It counts as reachable.
+                self._unreachable.add(module_id)
 
     def _find_latest(self, connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
         """Return the stored states that `record` needs.
