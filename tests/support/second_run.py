@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 MOST_REPEATED = 3
-"""If more tests fail, the machine is not the cause, and nothing is repeated."""
+"""If more tests fail, nothing is repeated: a second run would not help."""
 _CACHE = Path(".pytest_cache", "v", "cache", "lastfailed")
 _ONE_AFTER_THE_OTHER = ("-n", "0", "--last-failed", "--last-failed-no-failures=none")
 

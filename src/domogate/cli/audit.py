@@ -86,7 +86,11 @@ async def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the chain of hashes again and print the last hash. Fails at the first record that was changed or removed."""
+    """Compute the chain of hashes again and print the last hash.
+
+    Fails at the first place where a record was changed or is missing. Records that were removed because of audit_kept_days are
+    not missing. Records that are missing at the end are found only with --last-hash.
+    """
     async with reading(settings) as tools:
         result = await tools.audit.verify(last_hash=last_hash)
     if as_json:

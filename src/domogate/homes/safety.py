@@ -34,8 +34,9 @@ class EmergencyControllerOut(_EmergencyDevice, frozen=True):
 class HomeSafetyOut(OutputModel, frozen=True):
     """The emergency lighting of a home.
 
-    `working` is true if all controllers and units that the person sees work, and no controller is in alert. A controller is in
-    alert if the number of its units in failure has reached its alert level. `inAlert` is the number of controllers in alert.
+    `working` is true if every controller and unit that is visible to the person works, and no controller is in alert. A
+    controller is in alert if the number of its units in failure has reached its alert level. `inAlert` is the number of
+    controllers in alert.
 
     `working` says nothing about tests.
     """

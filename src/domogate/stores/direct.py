@@ -41,8 +41,8 @@ class _Compiled(NamedTuple):
 class DirectStatement:
     """A statement whose parameters are the columns of an INSERT, or the names of bindparams.
 
-    It must be executed inside a transaction that SQLAlchemy has begun. SQLAlchemy does not convert the values, so the columns
-    may only have texts, numbers and NULL.
+    It must be executed inside a transaction. SQLAlchemy does not convert the values, so the columns may only have texts,
+    numbers and NULL.
     """
 
     def __init__(self, statement: Select[Any] | UpdateBase) -> None:

@@ -24,7 +24,7 @@ _UNKNOWN_COMMAND = ("Unknown", "Error")
 
 
 class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The options of the dialect Tasmota: the Tasmota device of a module, and the part of this device that the module uses."""
+    """The options of the dialect Tasmota. They say which Tasmota device a module is, and which part of this device it uses."""
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     topic: str = ""

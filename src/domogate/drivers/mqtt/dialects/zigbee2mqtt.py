@@ -46,7 +46,7 @@ _LONGEST_REFUSAL = 300
 
 
 class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The options of the dialect Zigbee2MQTT: the Zigbee2MQTT device of a module."""
+    """The options of the dialect Zigbee2MQTT. They say which Zigbee2MQTT device a module is, and which endpoints it uses."""
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     name: str = ""
