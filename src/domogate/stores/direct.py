@@ -4,8 +4,11 @@ SQLAlchemy compiles each statement once for each kind of database. A direct exec
 execution by SQLAlchemy. Errors are the same as those of SQLAlchemy.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from math import inf
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select
@@ -169,3 +172,28 @@ def wrap_error(connection: Connection, text: str, error: DBAPIModule.Error) -> E
         connection_invalidated=is_lost,
         dialect=dialect,
     )
+
+
+class _Limit(threading.local):
+    until = inf
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Limit the time of the statements that this thread executes inside the `with` block.
+
+    When the block has lasted `seconds` seconds, a running statement fails, if the database can stop it.
+    """
+    before = _limit.until
+    _limit.until = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        _limit.until = before
+
+
+def time_is_up() -> bool:
+    return time.monotonic() >= _limit.until

@@ -4,17 +4,14 @@ Each database has two engines. Transactions of the engine `writing` write; a pro
 writer thread. Transactions of the engine `reading` are read-only snapshots.
 """
 
-import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
-from math import inf
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Select, Table, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Select, Table, func, insert, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
@@ -22,7 +19,7 @@ from domogate.common.log import get_logger
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
 from domogate.stores.cursors import FeedRead, TransactionStart
-from domogate.stores.direct import DirectStatement, Write
+from domogate.stores.direct import DirectStatement, Write, execute_text, time_is_up
 from domogate.stores.tables.feed import changes
 from domogate.stores.write_lock import WriteLock
 
@@ -35,33 +32,9 @@ MOST_EVENTS = 0xFFFF
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = DirectStatement(insert(changes))
 _CHANGES_COLUMNS = changes.columns.keys()
+_NEWEST = DirectStatement(select(func.max(changes.c.cursor)))
 
 _log = get_logger(__name__)
-
-
-class _Limit(threading.local):
-    until = inf
-
-
-_limit = _Limit()
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Limit the time of the statements that this thread executes inside the `with` block.
-
-    When the block has lasted `seconds` seconds, a running statement fails, if the database can stop it.
-    """
-    before = _limit.until
-    _limit.until = time.monotonic() + seconds
-    try:
-        yield
-    finally:
-        _limit.until = before
-
-
-def time_is_up() -> bool:
-    return time.monotonic() >= _limit.until
 
 
 class _Statements:
@@ -85,6 +58,8 @@ class Database(ABC):
     reading: Engine
     reads_in_parallel = False
     """Whether reads on several threads take less time than one after the other."""
+    begin = "BEGIN"
+    """The statement that begins a transaction that writes."""
     lock_retry = 0.0
     """In seconds: a process that waits for the lock for writing tries again within this time. With 0, it waits in a queue."""
 
@@ -115,22 +90,31 @@ class Database(ABC):
     def lock(self, connection: Connection) -> None:
         """Wait until no other process writes. Then no other process can write until the transaction of the connection ends."""
 
-    @abstractmethod
-    def start_transaction(self, connection: Connection, locks: Collection[WriteLock], long: bool, /) -> TransactionStart:
+    def start_transaction(self, connection: Connection, _locks: Collection[WriteLock], _long: bool, /) -> TransactionStart:
         """Begin a transaction, wait for the locks, and return the position of the transaction in the change feed.
 
-        `long` is True if the transaction may change a large part of the database.
+        `_long` is True if the transaction may change a large part of the database. SQLAlchemy would need more time to begin and
+        to commit the transaction than SQLite. If a statement is executed by SQLAlchemy, SQLAlchemy takes the transaction over.
         """
+        execute_text(connection, self.begin)
+        newest = _NEWEST.scalar(connection, {}) or 0
+        return TransactionStart(newest, newest)
 
     def commit(self, connection: Connection, writes: Sequence[Write]) -> None:
         """Execute the writes, and commit the transaction."""
         for write in writes:
             write.execute(connection)
-        connection.commit()
+        if connection.in_transaction():
+            connection.commit()
+        else:
+            execute_text(connection, "COMMIT")
 
     def roll_back(self, connection: Connection) -> None:
         """Undo the transaction."""
-        connection.rollback()
+        if connection.in_transaction():
+            connection.rollback()
+        else:
+            execute_text(connection, "ROLLBACK")
 
     def read(self, query: Callable[[Connection], T]) -> T:
         """Run the query in a transaction that only reads. Can be called on several threads."""

@@ -5,7 +5,7 @@ import time
 import msgspec
 from sqlalchemy import Connection, select, text
 
-from domogate.stores.engine import time_limit
+from domogate.stores.direct import time_limit
 from domogate.stores.migrate import HEAD, find_revision
 from domogate.stores.opening import find_sqlite_file, open_database
 from domogate.stores.tables.feed import gateways

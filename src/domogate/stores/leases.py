@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from domogate.domain.ids import Id
 from domogate.domain.shards import SHARDS
 from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LiveMember, MessageLink, OtherCluster, ShardMap, StoreTimeout
-from domogate.stores.engine import time_is_up
+from domogate.stores.direct import time_is_up
 from domogate.stores.opening import open_database
 from domogate.stores.postgres import PostgresDatabase
 from domogate.stores.readers import Readers

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
-from domogate.stores.direct import wrap_error
-from domogate.stores.engine import time_is_up
+from domogate.stores.direct import time_is_up, wrap_error
 
 if TYPE_CHECKING:
     import psycopg

@@ -6,7 +6,8 @@ from sqlalchemy import Connection
 
 from domogate.common.log import get_logger
 from domogate.stores.cursors import complete_cursor
-from domogate.stores.engine import Database, time_limit
+from domogate.stores.direct import time_limit
+from domogate.stores.engine import Database
 
 _PERIOD, _LIMIT = 0.5, 1.0
 """The seconds between two requests to the server, and the seconds for an answer.

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from domogate.ports import StoreTimeout
-from domogate.stores.engine import time_limit
+from domogate.stores.direct import time_limit
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -33,13 +33,11 @@ from sqlalchemy.util import LRUCache
 
 from domogate.common.log import get_logger
 from domogate.stores.codec import to_json
-from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, TransactionStart, complete_cursor
-from domogate.stores.direct import DirectStatement, Write, execute_text
-from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, time_is_up
+from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, complete_cursor
+from domogate.stores.direct import execute_text, time_is_up
+from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database
 from domogate.stores.inspection import explain_damage
 from domogate.stores.refused_writes import explain_refused_write
-from domogate.stores.tables.feed import changes
-from domogate.stores.write_lock import WriteLock
 
 _BUSY_SECONDS = 30.0
 _STEPS_BETWEEN_CHECKS = 100_000
@@ -64,8 +62,6 @@ _WRITER_BUSY_SECONDS = 1.0
 After this time the writer tries again, if a caller still waits.
 """
 _STATEMENTS_KEPT = 1_000
-_BEGIN = "BEGIN IMMEDIATE"
-_NEWEST = DirectStatement(select(func.max(changes.c.cursor)))
 
 _log = get_logger(__name__)
 
@@ -82,6 +78,7 @@ def database_file(url: URL) -> Path:
 class SqliteDatabase(Database):
     """A database in one file in WAL mode. When a commit returns, its data are on disk."""
 
+    begin = "BEGIN IMMEDIATE"
     lock_retry = 0.1  # the longest pause of SQLite's busy handler
 
     def __init__(self, url: URL) -> None:
@@ -91,7 +88,7 @@ class SqliteDatabase(Database):
         self._readers: deque[Connection] = deque()
         """Connections for reads that no thread uses now."""
         self._create_privately()
-        self.writing = self._engine(url, _BEGIN, query_only=False, size=1)
+        self.writing = self._engine(url, self.begin, query_only=False, size=1)
         self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 2)  # One for the feed, one for reads in turn.
 
     def _create_privately(self) -> None:
@@ -116,7 +113,7 @@ class SqliteDatabase(Database):
 
         @event.listens_for(engine, "begin")
         def begin_transaction(connection: Connection) -> None:
-            if not _driver_of(connection).in_transaction:  # See `start_transaction`.
+            if not _driver_of(connection).in_transaction:  # See `Database.start_transaction`.
                 execute_text(connection, begin)
 
         engine.dialect, compiled = _share_statements()
@@ -125,29 +122,6 @@ class SqliteDatabase(Database):
 
     def explain(self, error: Exception) -> Exception:
         return explain_refused_write(self.path, explain_damage(self.path, error))
-
-    def start_transaction(self, connection: Connection, _locks: Collection[WriteLock], _long: bool, /) -> TransactionStart:
-        """Begin a transaction directly. SQLAlchemy would need more time to begin and to commit it than SQLite.
-
-        If a statement of this transaction is executed by SQLAlchemy, SQLAlchemy takes the transaction over.
-        """
-        execute_text(connection, _BEGIN)
-        newest = _NEWEST.scalar(connection, {}) or 0
-        return TransactionStart(newest, newest)
-
-    def commit(self, connection: Connection, writes: Sequence[Write]) -> None:
-        if connection.in_transaction():
-            super().commit(connection, writes)
-            return
-        for write in writes:
-            write.execute(connection)
-        execute_text(connection, "COMMIT")
-
-    def roll_back(self, connection: Connection) -> None:
-        if connection.in_transaction():
-            super().roll_back(connection)
-        else:
-            execute_text(connection, "ROLLBACK")
 
     def read(self, query: Callable[[Connection], T]) -> T:
         """Run the query in a transaction that only reads. The connection stays open for the next query.

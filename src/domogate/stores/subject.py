@@ -20,8 +20,8 @@ from sqlalchemy.exc import DBAPIError
 from domogate.common.log import get_logger
 from domogate.domain.states import Report
 from domogate.ports import Clock, Holdings, Listener, Sealer, StoreNotWritable, StoreTimeout
-from domogate.stores.direct import Write
-from domogate.stores.engine import READERS, Database, Transaction, time_is_up
+from domogate.stores.direct import Write, time_is_up
+from domogate.stores.engine import READERS, Database, Transaction
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.opening import find_sqlite_file, open_database, prepare_database
 from domogate.stores.probe import Probe

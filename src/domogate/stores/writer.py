@@ -26,8 +26,8 @@ from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
 from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue, can_succeed_later, expire_units
 from domogate.stores.cursors import TransactionStart
-from domogate.stores.direct import Write
-from domogate.stores.engine import Database, Transaction, WriterConnection, time_limit
+from domogate.stores.direct import Write, time_limit
+from domogate.stores.engine import Database, Transaction, WriterConnection
 from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
 from domogate.stores.presence import HEARTBEAT, Presence
