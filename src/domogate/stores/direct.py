@@ -2,6 +2,8 @@
 
 SQLAlchemy compiles each statement once for each kind of database. A direct execution takes about a tenth of the time of an
 execution by SQLAlchemy. Errors are the same as those of SQLAlchemy.
+
+This file also has the time limit for all statements of a thread (`time_limit`).
 """
 
 import threading
