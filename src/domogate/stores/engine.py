@@ -93,8 +93,9 @@ class Database(ABC):
     def start_transaction(self, connection: Connection, _locks: Collection[WriteLock], _long: bool, /) -> TransactionStart:
         """Begin a transaction, wait for the locks, and return the position of the transaction in the change feed.
 
-        `_long` is True if the transaction may change a large part of the database. SQLAlchemy would need more time to begin and
-        to commit the transaction than SQLite. If a statement is executed by SQLAlchemy, SQLAlchemy takes the transaction over.
+        `_long` is True if the transaction may change a large part of the database. The transaction begins without SQLAlchemy,
+        because SQLAlchemy needs more time for this than SQLite. If SQLAlchemy executes a statement of the transaction, it takes
+        the transaction over. Then `commit` and `roll_back` end it through SQLAlchemy.
         """
         execute_text(connection, self.begin)
         newest = _NEWEST.scalar(connection, {}) or 0
