@@ -51,7 +51,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0145", "A list has at most {} events", distribution.MOST_TOGETHER),
     ("0145", "always after {} steps", distribution.QUIET.steps),
     ("0145", "a hub that has done {} writes or more", write_pace.BUSY_AFTER),
-    ("0145", "the hub does {:,} writes without a pause", write_pace.AT_FULL_SPEED),
+    ("0145", "can first do {:,} writes without a pause", write_pace.AT_FULL_SPEED),
     ("0145", "at most {:,} writes per second", write_pace.WRITES_PER_SECOND),
     ("0145", "an event waits up to {:g} s", write_pace.LONGEST_WAIT),
 ]

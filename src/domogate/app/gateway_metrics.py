@@ -226,7 +226,8 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
 def name_api(operation: str) -> str:
     """Return the API of an operation in the metrics: the name of its family or of its surface.
 
-    For a request that matches no operation, `operation` is the first path segment. If no API has this segment, return it.
+    For a request that matches no operation, `operation` is the first path segment. If no API has this segment, return
+    the segment.
     """
     return _API_OF.get(operation) or operation.partition(".")[0]
 

@@ -1,4 +1,4 @@
-"""Builds the surface /auth with its pages. It is imported when a surface that it builds gets its first request."""
+"""Builds the surface /auth with its pages. This module is imported when one of its surfaces gets its first request."""
 
 from typing import TYPE_CHECKING
 

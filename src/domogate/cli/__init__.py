@@ -17,8 +17,8 @@ def main() -> None:
     if text is not None and is_started_by_person:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
-    # Imported modules stay until the process ends. Without collections, imports take a quarter less time. A gateway enables
-    # collections when it is ready, and every other command when its modules are imported (`run_to_end`).
+    # Imported modules stay until the process ends. Without garbage collection, imports take a quarter less time. A gateway
+    # enables garbage collection when it is ready, and every other command when its modules are imported (`run_to_end`).
     gc.disable()
     from domogate.cli.commands import run
 

@@ -27,9 +27,9 @@ class StallMeter:
             self._timer.cancel()
 
     def seconds(self) -> float:
-        """Return the longest time in seconds that a message could have waited because this process did not run.
+        """Return how many seconds a message that is handled now has waited at most because this process did not run.
 
-        The message is handled now, so only a stall that has just ended counts.
+        Only a stall that has just ended counts, because an earlier stall did not delay this message.
         """
         now = time.monotonic()
         running = max(0.0, now - self._expected)

@@ -142,7 +142,7 @@ class Session:
         """Send a request. If the answer is 429 or 503, wait as `Retry-After` says and send the request again.
 
         If the body contains secrets, the report shows `shown` instead of the body. It is a finding if there is no answer, or if
-        the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these findings.
+        the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these failures in a row.
         """
         name, client = str(operation), client or self.client
         if self._failures[name] >= MOST_FAILURES:
@@ -172,7 +172,7 @@ class Session:
         self._sleep(seconds)
 
     def _judge_transport(self, operation: Operation | str, exchange: Exchange) -> None:
-        """Note a finding if there is no usable answer. Raises Stopped after too many of these findings."""
+        """Note a finding if there is no usable answer. Raises Stopped after too many of these failures in a row."""
         self.checked[ANSWERED] += 1
         if not exchange.failure:
             self._failures_in_a_row = 0

@@ -33,7 +33,7 @@ def plan_changes(subjects: Subjects, families: tuple[str, ...]) -> list[str]:
 
 
 def check_writing(session: Session, subjects: Subjects, families: tuple[str, ...]) -> None:
-    """Switch plugs, run a scene, and send to the echo backend. Check that the contract holds for each of these requests."""
+    """Switch plugs, run a scene, and call E20 (echo). Check that the contract holds for each of these requests."""
     if E1.family in families:
         if subjects.ambients:
             _check_plugs(session, subjects, reads=E16.family in families)

@@ -10,7 +10,7 @@ from domogate.domain.states import State
 
 class InjectedFault(StrEnum):
     """The faults that can be injected. A fault whose value is a number causes an answer with this status. An operation that
-    does not declare 408 or 500 answers with another error status; one that does not declare 469 or 470 ignores the fault.
+    does not declare 408 answers with 500 or 404. An operation that does not declare 469 or 470 ignores these faults.
     """
 
     OFFLINE = "offline"

@@ -87,7 +87,7 @@ S = TypeVar("S", bound=DriverSettings)
 class Connections(msgspec.Struct, Generic[S], frozen=True):
     """How a driver uses connections, such as brokers. The settings of the driver list these connections.
 
-    Each module names one of these connections in an option.
+    Each module names one of these connections in an option. If there is only one connection, the option may be missing.
     """
 
     option: str

@@ -1,4 +1,4 @@
-"""Sends reports to the recorder in batches, one plant at a time, and never faster than it accepts them (Decision 0038)."""
+"""Sends reports to the recorder in batches of one plant, and never faster than the recorder accepts them (Decision 0038)."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

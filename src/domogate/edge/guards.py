@@ -42,7 +42,7 @@ class Refusal(Exception):
 
 
 class Guarded(Protocol):
-    """A connection with a deadline for its client. The sweep calls `expire` after the deadline."""
+    """A connection with a deadline for its client. The sweep calls `expire` at about the deadline."""
 
     def extend(self, seconds: float) -> None:
         """Make the deadline later by this number of seconds."""
@@ -56,7 +56,7 @@ class Guarded(Protocol):
 class Guards:
     """The limits and counts that all connections of a server share.
 
-    It also has the regular sweep: a method that ends the connections whose deadline has passed.
+    It also has the regular sweep: a method that expires the connections whose deadline has passed or will pass soon.
     """
 
     def __init__(

@@ -138,7 +138,7 @@ class GuardedProtocol(PartWriter):
             self._watch_unfinished()
 
     def _is_answering(self) -> bool:
-        cycle: Any = self.cycle  # None before the first request that goes the ASGI way, unlike in uvicorn's annotation
+        cycle: Any = self.cycle  # None before the first request through ASGI, unlike in uvicorn's annotation
         return self.direct is not None or (cycle is not None and not cycle.response_complete)
 
     def _watch_unfinished(self) -> None:
@@ -257,7 +257,7 @@ class GuardedProtocol(PartWriter):
         """
         if self._watching == HEAD:
             self.deadline = min(self.deadline, self.loop.time() + self._time_limit())
-        cycle: Any = self.cycle  # None before the first request that goes the ASGI way
+        cycle: Any = self.cycle  # None before the first request through ASGI
         if cycle is None or cycle.response_complete:
             return
         if is_stream := cycle.scope.get(STREAM):

@@ -160,7 +160,7 @@ class Edge:
     # --- direct requests ----------------------------------------------------------------------------------------------
 
     def find_handler(self, method: str, url: bytes) -> Handler | None:
-        # Another form of URL (absolute, or with bytes that are not ASCII) goes the ASGI way.
+        # Another form of URL (absolute, or with bytes that are not ASCII) goes through ASGI.
         segments = url.split(b"/", 2)
         if len(segments) != 3 or segments[0] or not url.isascii():
             return None

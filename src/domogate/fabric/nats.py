@@ -3,7 +3,7 @@
 In this module, all three are called requests. Each shard has one NATS subject. A gateway subscribes to the subjects of the
 shards that it holds. A request about a plant that this gateway drives does not use NATS. Messages on three more subjects wake
 up other gateways: after a commit; after a gateway has joined or left the cluster, or has released shards; and after a gateway
-has subscribed to shards. These messages have no content. Messages on one more subject say how many requests were admitted.
+has subscribed to shards. These messages have no content. Messages on one more subject say how many HTTP requests were admitted.
 """
 
 import asyncio
@@ -164,7 +164,7 @@ class NatsFabric:
         self._connection.on_change = callback
 
     async def on_usage(self, callback: Callable[[bytes], None]) -> None:
-        """Call `callback` with the content of each message about admitted requests, including messages of this gateway."""
+        """Call `callback` with the content of each message about admitted HTTP requests. This gateway's messages count too."""
 
         async def handle(message: Msg) -> None:
             callback(message.data)
@@ -172,7 +172,7 @@ class NatsFabric:
         await self._connection.subscribe(f"{self._prefix}.usage", handle)
 
     def publish_usage(self, content: bytes) -> None:
-        """Tell all gateways how many requests this gateway has admitted."""
+        """Tell all gateways how many HTTP requests this gateway has admitted."""
         self._begin(signal(self._connection, f"{self._prefix}.usage", content))
 
     def publish_feed(self) -> None:
@@ -221,7 +221,7 @@ class NatsFabric:
         ask_here: Callable[[], Awaitable[T]],
         ask_holder: Callable[[str, float], Awaitable[T]],
     ) -> T:
-        """Pass an order or a question to the gateway that drives the plant: `ask_here` for this gateway, else `ask_holder`.
+        """Pass a request to the gateway that drives the plant: call `ask_here` if it is this gateway, otherwise `ask_holder`.
 
         If the plant is moving to another gateway, wait for that gateway. If there is no answer, call again, because another
         gateway may drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout at

@@ -35,8 +35,8 @@ def raise_injected(injections: Sequence[Injection], operation: Operation, call: 
 def _applies(injection: Injection, operation: Operation, call: Call, module_id: Id | None) -> bool:
     """Whether the fault applies to the call.
 
-    A fault of a plant applies to every call with this plant. A fault of a module applies to calls with this module or with
-    its ambient (E1).
+    A fault of a plant applies to every call with this plant. A fault of a module applies to calls with this module. A fault of
+    a plug also applies to E1 with the ambient of the plug.
     """
     if injection.module_id is None or injection.module_id == module_id:
         return True

@@ -27,9 +27,9 @@ _END = rf"^(({_DATE_TIME}/)?{_DATE_TIME})?$"
 _is_decimal = re.compile(_DECIMAL.removesuffix("$")).fullmatch
 _is_date_time = re.compile(_DATE_TIME).fullmatch
 _START_LEEWAY = 300
-"""In seconds. The interval of a mode must have begun.
+"""In seconds. The interval of a mode must have begun, but the clock of an application may be wrong.
 
-Its start may still be this time in the future, because the clock of an application may be wrong.
+So the gateway accepts a start that is up to this time in the future.
 """
 
 _STATUSES = {"on": True, "off": False}

@@ -74,7 +74,10 @@ class Reader:
         self._principal = principal
 
     def list_own_reads(self) -> Reads:
-        """Return the reads of the operations that list the plants of the person. The names are the operations, such as `E6`."""
+        """Return the reads of the operations that list the plants of the person.
+
+        The name of a read is the id of its operation, such as `E6`.
+        """
         return {id: self._prepare(handler) for id, handler in OF_A_PERSON.items()}
 
     async def find_plant(self, plant_id: Id) -> PlantView | None:
@@ -86,7 +89,7 @@ class Reader:
             return None
 
     def list_reads(self, plant: PlantView, module_ids: Sequence[Id]) -> Reads:
-        """Return the operations on the whole plant, and on these modules. A module that the plant does not have is left out."""
+        """Return the reads of the whole plant and of these modules. A module that the plant does not have is left out."""
         reads = {f"{id} of plant {plant.plant.id}": self._prepare(handler, plant) for id, handler in OF_A_PLANT.items()}
         for module_id in plant.modules.keys() & module_ids:
             reads |= self._list_module_reads(plant, plant.modules[module_id])

@@ -42,8 +42,9 @@ class ModuleOut(OutputModel, frozen=True):
     """A module and its last known state.
 
     `command` is the value of `do` that the person may send to it. For a scene, `command` is `run scene`: use the operation
-    `runScene`. `command` is null if the module accepts no commands, or if the token lacks the scope for doors and cameras.
-    `lastHeardAt` is null if no device has reported. `simulated` is true if the device does not exist: its states are invented.
+    `runScene`. `command` is null if the module accepts no commands, or if its command needs the scope for doors and cameras and
+    the token lacks this scope. `lastHeardAt` is null if no device has reported. `simulated` is true if the device does not
+    exist: its states are invented.
     """
 
     id: str

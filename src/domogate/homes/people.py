@@ -66,7 +66,7 @@ class PersonChange(InputModel, frozen=True):
 
 
 class InvitationResultOut(OutputModel, frozen=True):
-    """The result of an invitation. An active user is a member at once. Another person becomes a member by setting a password.
+    """The result of an invitation. An active user is a member at once. All others become members when they set a password.
 
     `mailed` is true if the gateway mailed the link to set the password. If `outcome` is `invited` and `mailed` is false, an
     operator can give the person a link, or the owner can make an invitation link.

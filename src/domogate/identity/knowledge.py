@@ -16,7 +16,7 @@ class KnowledgeBound:
     """
 
     def __init__(self, age: Callable[[], float], seconds: float, patience: float = 2.0) -> None:
-        """`age` returns an age in seconds. Changes of other gateways are known if they are older than this age.
+        """`age` returns an age in seconds: this gateway knows all changes of other gateways that are older than this age.
 
         `seconds` is the limit on this age. `patience` is the number of seconds for which a request waits for the latest
         changes.

@@ -144,7 +144,8 @@ class DriverCatalogue(Protocol):
     async def discover(self, driver: str, connection: str | None, seconds: float, base: str | None) -> Discovery:
         """Search for devices. Raises DiscoveryFailed if the search fails.
 
-        `base` is the base topic of Zigbee2MQTT if it contains a slash. Other base topics are found without it.
+        `base` is a base topic of Zigbee2MQTT that contains a slash. Base topics without a slash are found even if `base` is
+        None.
 
         Raises Refused if the driver cannot search, or if another search is running: only one search runs at a time.
         """

@@ -57,7 +57,8 @@ class NamedDeadLetterOut(DeadLetterOut, frozen=True):
 def _administration(services: ManagementServices) -> WebhookAdministration:
     """Return the service that lists, ends and removes webhooks.
 
-    It needs no dispatcher: the process that delivers a webhook notices within seconds that the webhook has ended.
+    It does not call the code that delivers events. The process that delivers the events of a webhook notices within seconds
+    that the webhook has ended.
     """
     return WebhookAdministration(services.store, services.clock, services.audit)
 

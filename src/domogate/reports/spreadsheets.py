@@ -23,7 +23,7 @@ def print_tables(report: SafetyReport, zone: tzinfo = UTC) -> dict[str, str]:
 def print_order_list(orders: OrderList) -> str:
     """Print one row for each part and each device that needs this part.
 
-    The column "part" is empty if the device needs a part, but the list of spare parts has none of this type for the device.
+    The column "part" is empty if the device needs a part of this type, but no spare part of this type is known for the device.
     """
     rows: list[Sequence[object]] = []
     for line in orders.lines:

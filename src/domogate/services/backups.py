@@ -83,7 +83,7 @@ class RegularBackups:
         self._audit.note(AuditAction.BACKUP, who=GATEWAY, what="store", result=AuditResult.OK, detail=detail)
         try:
             kept = await self._folder.remove_old(self._keep)
-        except (OSError, ValueError, TypeError) as error:  # also an old file that is not a backup
+        except (OSError, ValueError, TypeError) as error:  # for example if an old file is not a backup
             kept = [str(error)]
         for reason in kept:
             _log.warning("an old backup was not removed", reason=reason)

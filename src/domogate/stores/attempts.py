@@ -99,7 +99,7 @@ def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def succeed_all(tx: Transaction, succeeded: Sequence[Attempt], at: float) -> None:
-    """Record that these attempts succeeded. No two of them may have the same key.
+    """Record that these attempts succeeded. No two of them may have the same `account`, `address` or `familiar`.
 
     Reset the count of each account, and subtract each attempt from the count of its IP address. This needs only three SQL
     statements for all attempts together.

@@ -176,7 +176,7 @@ class Unit(msgspec.Struct, eq=False):
             self.future.set_result(self.result)
 
     def prepare_again(self) -> None:
-        """Prepare the write for a second run of its batch. In this run, the store is searched for the ids of all orders."""
+        """Prepare the write for a second run of its batch. This run also searches the store for the ids of new orders."""
         self.error = None
         if isinstance(self.change, AddOrders):
             self.change = msgspec.structs.replace(self.change, are_new=False)
@@ -271,7 +271,7 @@ class WriteQueue:
 def can_succeed_later(error: Exception, units: Sequence[Unit], database: Database) -> bool:
     """Whether a batch that failed with this error can succeed in a second run (see `Unit.prepare_again`)."""
     if isinstance(error, IntegrityError):
-        return any(isinstance(unit.change, AddOrders) and unit.change.are_new for unit in units)  # The store has an id.
+        return any(isinstance(unit.change, AddOrders) and unit.change.are_new for unit in units)  # One of the ids exists.
     return isinstance(error, SharedWorkFailed) or database.is_undone(error)
 
 

@@ -1,4 +1,4 @@
-"""Encodes values as JSON text for columns, and e-mail addresses as keys."""
+"""Converts values to JSON text for columns, and structs to rows. Also converts both back."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar

@@ -113,7 +113,7 @@ class SqlEstate(SqlEstateHistory):
         If no other gateway runs, and the last pause was less than `_LONGEST_RUN` seconds before `released`, do not pause.
 
         `released` is the time at which the last part of the import was written, `paused` the end of the last pause. Return the
-        end of the last pause, and whether no gateway runs.
+        end of the last pause, and whether no gateway runs: this process is not a gateway, and no other gateway runs.
         """
         assert self._database is not None, "the store is not started"
         own_id = self._presence.id if self._presence is not None else ""

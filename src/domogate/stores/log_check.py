@@ -23,7 +23,7 @@ def find_damaged_log(path: Path) -> str | None:
     """Return what is wrong with the log of the database, or None if no damage is found.
 
     A connection must have read the database before: then SQLite has written how many frames it uses. It writes this number
-    to the file beside the database whose name ends in `-shm`.
+    to the file `-shm`, which is beside the database.
     """
     log = Path(f"{path}-wal")
     try:

@@ -168,8 +168,8 @@ def set_module_options(tx: Transaction, module_id: Id, options: dict[str, Any]) 
 
 
 def find_unnamed_drivers(connection: Connection) -> UnnamedDrivers | None:
-    # Modules of real drivers always have a named driver. So there is no condition on the driver, which would keep SQLite from
-    # using the index of these modules.
+    # Modules of real drivers always have a named driver. So this query needs no condition on the driver. Such a
+    # condition would keep SQLite from using the index of these modules.
     unnamed = (
         select(modules.c.id, modules.c.name, plants.c.name.label("plant"))
         .join(plants)

@@ -111,7 +111,7 @@ _page = (
 )
 _READ_FEED = select(_span, _page).select_from(_span.outerjoin(_page, true())).order_by(_page.c.cursor)
 
-# After a restore on another server, or a move from SQLite, the stored cursors can be higher than the cursors of new ones.
+# After a restore on another server, or a move from SQLite, the stored cursors can be higher than the cursors of new changes.
 _stored = (changes.c.cursor, parked.c.cursor, webhooks.c.position, members.c.since)
 _HIGHEST = func.greatest(*(select(func.max(column)).scalar_subquery() for column in _stored), 0)
 _IS_FEED_READY = select(_HIGHEST < _NEXT).select_from(feed)
@@ -136,7 +136,7 @@ class PostgresDatabase(Database):
     """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock orders the writers (Decision 0086).
 
     A server that hangs keeps its connections open and does not answer. So each thread has a time limit (`time_limit` in
-    engine.py). At this limit, the gateway stops waiting for the running statement, and closes the connection.
+    direct.py). At this limit, the gateway stops waiting for the running statement, and closes the connection.
     """
 
     reads_in_parallel = True  # A read waits for the server most of the time.
@@ -206,7 +206,7 @@ class PostgresDatabase(Database):
 
         The database driver would begin a transaction with a round trip of its own, so it begins no more transactions on this
         connection. Other code would expect that the database driver begins them, so the connection never returns to the pool.
-        The time of a statement is limited by `time_limit` (engine.py).
+        The time of a statement is limited by `time_limit` (direct.py).
         """
         connection.detach()
         driver: Any = connection.connection.dbapi_connection

@@ -39,7 +39,7 @@ def in_one_round_trip(connection: Connection) -> Iterator[None]:
 def limited_connection() -> "type[psycopg.Connection[Any]]":
     """Return a class of connections.
 
-    A statement on such a connection ends at the time limit of its thread (`time_limit` in engine.py).
+    A statement on such a connection ends at the time limit of its thread (`time_limit` in direct.py).
     """
     import psycopg  # an extra, which is not installed with SQLite
 

@@ -29,7 +29,7 @@ class Probe:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="domogate-store-probe", daemon=True)
         self.is_reachable = True
-        """Whether the server gave the last answer in time."""
+        """Whether the server answered the last query in time."""
 
     def start(self) -> None:
         self._thread.start()

@@ -1,6 +1,6 @@
-"""`Literal` for models: a type checker sees the words of today, and the decoder accepts every word.
+"""`Literal` for models: a type checker sees the values that this version knows, and the decoder accepts every text.
 
-A newer gateway may send a word that this version does not know, for example a new kind of device. The answer is still useful.
+A newer gateway may send a value that this version does not know, for example a new kind of device. The answer is still useful.
 """
 
 from typing import TYPE_CHECKING, Any

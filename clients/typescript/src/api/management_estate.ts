@@ -88,7 +88,10 @@ export const managementEstate = (caller: Caller) => ({
     options?: CallOptions,
   ): AsyncGenerator<EstateImport, void, undefined> =>
     caller.pages(LIST_ESTATE_IMPORTS, [], { ...options, query }),
-  /** The document of an import; at most the last 20 documents are kept, without passwords, keys and secrets. */
+  /**
+   * The document of an import, without password hashes and secrets of second factors; the last 20 documents are kept
+   * at most.
+   */
   getEstateImport: (number: string, options?: CallOptions): Promise<RawContent> =>
     caller.call(GET_ESTATE_IMPORT, [number], options),
 });

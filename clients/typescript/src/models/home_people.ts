@@ -16,8 +16,7 @@ export interface Person {
 }
 
 /**
- * The result of an invitation. An active user is a member at once. Another person becomes a member by setting a
- * password.
+ * The result of an invitation. An active user is a member at once. All others become members when they set a password.
  */
 export interface InvitationResult {
   readonly outcome: InvitedAs;

@@ -6,9 +6,7 @@ export interface AuditRecordList {
   readonly next?: string | null;
 }
 
-/**
- * A record of the audit log. `who` is a pseudonym, a client, a subscription, the command line, the gateway, or nobody.
- */
+/** A record of the audit log. `who` is a pseudonym, a client, the command line, the gateway, or nobody. */
 export interface AuditRecord {
   readonly number: number;
   readonly at: string;

@@ -113,7 +113,7 @@ export interface ReplayRequest {
 
 /**
  * The faults that can be injected. A fault whose value is a number causes an answer with this status. An operation
- * that does not declare 408 or 500 answers with another error status; one that does not declare 469 or 470 ignores the
- * fault.
+ * that does not declare 408 answers with 500 or 404. An operation that does not declare 469 or 470 ignores these
+ * faults.
  */
 export type InjectedFault = "408" | "469" | "470" | "500" | "battery" | "failure" | "offline" | "refusing" | "slow";

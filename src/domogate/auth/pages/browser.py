@@ -73,7 +73,7 @@ def is_own_form(form: Form | Mapping[str, Any], token: str) -> bool:
 
 
 def parse_return_to(text: str | None) -> str | None:
-    """Return the path to return to: an area of the pages, or a path under /auth/ with its query.
+    """Return the path to return to: /homes, /console, or a path under /auth/ with its query.
 
     Return None for every value that could lead to another site.
     """

@@ -191,7 +191,10 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     async def log_in_after_link(self, request: Request, user: User, password: str) -> Response:
-        """Log in with the password that the person has just set by a link, and show the homes or the console."""
+        """Log in with the password that the person has just set by a link.
+
+        After the login, redirect to the console, the homes or the account page.
+        """
         return_to = None if not self.has_door else "/console" if user.operator else "/homes"
         outcome = await self.sessions.log_in(
             user.email, password, None, address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)

@@ -30,7 +30,7 @@ _Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
 def _reported(attached: AttachedModule) -> _Reported:
-    """Return what a driver last reported about the module, as the gateway has stored it, without the reason of an absence.
+    """Return the state and the reachability that a driver last reported and the gateway stored. The absence reason is None.
 
     If no driver has reported the stored state, return no state, and count the module as reachable.
     """

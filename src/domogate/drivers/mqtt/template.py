@@ -99,7 +99,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     topic: str
     payload: str = _VALUE
     map: dict[str, Scalar] = {}
-    """The word for each value. Values that are not in the map cannot be sent. If the map is empty, every value can be sent."""
+    """What is sent for each value. Other values cannot be sent. If the map is empty, every value can be sent."""
     scale: float = 1.0
     offset: float = 0.0
     decimals: int | None = None

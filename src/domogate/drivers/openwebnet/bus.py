@@ -202,7 +202,7 @@ class Bus:
     def _receive_group_command(self, command: Normal) -> None:
         """Handle a command to all devices, an area or a group.
 
-        Each of these devices gets the new state. Then one status request asks all of them for their real states.
+        The driver assumes that these devices executed the command. Then one status request asks for their real states.
         """
         found = False
         for module in self._modules:

@@ -116,7 +116,7 @@ class Device(ABC, Generic[S]):
         return False
 
     def evolve(self, now: float) -> None:
-        """Change the state as this device changes it without a command until the time `now`.
+        """Apply the changes of the state that happen without a command until the time `now`.
 
         `now` may be much later than at the last call, or earlier if the clock was set back.
         """

@@ -63,9 +63,9 @@ class FeedStore(Protocol):
         ...
 
     def knowledge_age(self) -> float:
-        """Return an age in seconds. Changes of other processes are known to this process if they are older than this age.
+        """Return an age in seconds: this process knows all changes of other processes that are older.
 
-        This process may not know newer changes.
+        It may not know newer changes.
         """
         ...
 

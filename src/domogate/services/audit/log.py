@@ -73,7 +73,7 @@ def note_done(audit: Audit, call: AuditedCall, action: AuditAction, what: str) -
 
 
 class AuditLog(AuditTrail):
-    """Records actions without waiting for the store. It also has the methods of AuditTrail: list, verify, export."""
+    """Records actions without waiting for the store. It also has the methods of AuditTrail, such as list, verify, export."""
 
     def __init__(
         self,

@@ -80,8 +80,8 @@ class TokenInspection:
         """Revoke a token (RFC 7009): its grant ends with all its tokens.
 
         An unknown or invalid token is ignored, and the answer is 200 (RFC 7009 §2.2). A token whose start time is in the
-        future is ignored too. No gateway issues such a token, because all gateways use the same clock. Raises OAuthFault for
-        an id token and for a token of another client.
+        future is ignored too. No gateway issues such a token, because all gateways of a cluster use the clock of the database
+        (Decision 0096). Raises OAuthFault for an id token and for a token of another client.
         """
         found = await self._find(unverified_token)
         if found is None:

@@ -179,7 +179,7 @@ class Bridge:
         is_command = module_id is not None and self.plan.commands and not retained
         is_late_will = topic == self._topics.availability and payload != ONLINE and not self._is_signing_off
         if not is_command and not is_late_will:
-            return  # Also a retained command: the broker would send it again after each connection.
+            return  # Also a retained command: the broker would send it again after each reconnect.
         now = self._clock.now()
         if self._limiter.wait("", now) or len(self._waiting) >= MOST_WAITING:
             self._dropped.warn(f"too many messages to {self._topics.commands}")

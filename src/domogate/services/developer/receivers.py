@@ -99,7 +99,7 @@ class Receivers:
 
 
 class ReceiverSender:
-    """Sends deliveries: to the test receivers of this gateway in memory, and to all other URLs through `others`."""
+    """Puts deliveries for test receivers into these receivers in memory. The sender `others` sends all other deliveries."""
 
     def __init__(self, receivers: Receivers, others: WebhookSender, clock: Clock) -> None:
         self._receivers = receivers

@@ -184,7 +184,7 @@ def _check(client: Client) -> None:
             raise Invalid(f"Give at most {MOST_URLS} addresses of each kind, each with at most {LONGEST_URL} characters.")
     for uri in (*client.redirect_uris, *client.post_logout_redirect_uris):
         scheme = uri.partition(":")[0].lower()
-        # The scheme of an application has a dot, so that two applications do not have the same one (RFC 8252 §7.1).
+        # The scheme of an application has a dot, so that two applications do not have the same scheme (RFC 8252 §7.1).
         if scheme not in ("http", "https") and "." not in scheme:
             raise Invalid(
                 f"{uri!r} is not an address to return to. Begin it with https://, http://localhost or com.example.app:/."

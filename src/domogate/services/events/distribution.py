@@ -1,7 +1,7 @@
 """Passes changes to the streams that show them, and writes the events of each stream to its connection.
 
 If changes come faster than they can be written, several events wait for the same stream. Then one write sends all of them,
-because the system call of a write takes a large part of the CPU time that an event needs. A hub that has written much rests
+because the system call of a write takes a large part of the CPU time that an event needs. A hub that has written much pauses
 between its writes, so that more events wait for the next write (Decision 0145).
 """
 
@@ -85,12 +85,12 @@ class Distributor:
                 if self._changes and self._steps < self._portion.steps:
                     await self._distribute_next()
                 elif not self._changes and (pause := self._pace.find_pause(asyncio.get_running_loop().time())):
-                    await self._rest(pause)
+                    await self._pause_writes(pause)
                 else:
                     await self._write()
 
-    async def _rest(self, seconds: float) -> None:
-        """Write nothing for some time. The rest ends when a change comes."""
+    async def _pause_writes(self, seconds: float) -> None:
+        """Write nothing for some time. The pause ends when a change comes."""
         timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
         await self._wakeup.wait()
         self._wakeup.clear()
@@ -147,7 +147,7 @@ class Distributor:
                 await self._write()
 
     async def _write(self) -> None:
-        """Write the events of some streams, or of none if the hub must rest. Then let other tasks run."""
+        """Write the events of some streams, or of none if the hub must pause. Then let other tasks run."""
         now, moment = self._context.clock.now(), asyncio.get_running_loop().time()
         self._portion = BUSY if self._pace.is_busy(moment) else QUIET
         writes = min(self._portion.writes, len(self._unwritten)) if self._pace.may_write(moment) else 0

@@ -137,8 +137,9 @@ class Hub:
     async def open(self, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None = None) -> Stream:
         """Open a stream.
 
-        Raises ScopeMissing if the token shows none of the events of the filter, NoSuchPlant and NotYourPlant for the plants of
-        the filter, Unavailable if the gateway stops or has no stream left, and TooManyStreams.
+        Raises ScopeMissing if the scopes of the token allow none of the events of the filter. Raises NoSuchPlant or
+        NotYourPlant if the caller has no access to a plant of the filter. Raises Unavailable if the gateway stops or has
+        reached its limit of open streams. Raises TooManyStreams.
         """
         scopes = scopes_for(event_filter.kinds)
         if scopes.isdisjoint(caller.principal.scopes):

@@ -195,7 +195,7 @@ class Stream(LiveEvents):
         yield print_ready(cursor)
 
     async def _replay(self, until: int | None) -> AsyncGenerator[bytes, None]:
-        """Yield the events after the stream's position, up to the cursor `until`. None means the end of the change feed."""
+        """Yield the events after the stream's position, up to the cursor `until`. None: up to the newest change of the hub."""
         while until is None or self._position < until:
             page, more = await self._read_page(until)
             frame = self._take(await self._keep_visible(await self._print(page)))

@@ -97,7 +97,7 @@ class StreamRights:
 
     @property
     def outdated(self) -> bool:
-        """Whether the rights on a plant may have changed, because a period of a person has begun or ended."""
+        """Whether the rights on a plant may have changed, because the period of a guest has begun or ended."""
         return self._plants_until <= self._context.clock.now()
 
     def _set_principal(self, principal: Principal) -> None:

@@ -116,7 +116,7 @@ class HomeHistory:
             return []
         first = since // HOUR * HOUR
         limit = (int((until - first) / HOUR) + 2) * _SERIES
-        # The query begins one hour earlier, because the use of a counter needs the last reading before the period.
+        # The query begins one hour earlier: the growth of a counter is computed with the last reading before the period.
         hours = await self._history.list_summaries(module_id, first - HOUR, until, HOUR, limit)
         periods: dict[tuple[float, str], PeriodReading] = {}
         last: dict[str, float] = {}

@@ -29,7 +29,10 @@ _log = get_logger(__name__)
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """The counters and the counts from the database at one time. `figures` is None if the database did not answer."""
+    """The counters of this process and the counts of the store (`figures`) at one time.
+
+    `figures` is None in the first sample, and if the database did not answer.
+    """
 
     at: float
     counters: Counters
@@ -82,9 +85,10 @@ class Monitor:
         await cancel(self._task)
 
     async def take_sample(self) -> None:
-        """Add a sample of the time since the previous sample, which is normally a minute.
+        """Add a sample of the present time.
 
-        If the database does not answer, the sample has no counts of the store.
+        It has the number of orders that ended since the previous sample, which is normally one minute old. If the database does
+        not answer, the sample has no counts of the store.
         """
         figures = None
         try:

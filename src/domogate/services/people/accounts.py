@@ -188,7 +188,7 @@ class Accounts:
     async def set_language(self, user_id: Id, language: str | None, *, by: Actor = COMMAND_LINE) -> User:
         """Set the language of pages and mails.
 
-        None means that pages use the language of the browser, and mails use the language that the pages had last.
+        None means that pages use the language of the browser, and mails use the language of the pages at the last login.
         """
         check_language(language)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, language=language))

@@ -71,7 +71,8 @@ class OneTimeLinks:
         url, expires_at = await self._add(user, purpose, sent_to=None if send is None else user.email)
         mailed = send is not None and await report_failure(send(url))
         if send is not None and not mailed:
-            # There is no mail server. A shown link does not prove that the user can read the mailbox, so it is replaced.
+            # There is no mail server, so the link is shown. A shown link does not prove that the user can read the mailbox.
+            # So a new link without an address replaces the first link.
             url, expires_at = await self._add(user, purpose)
         self._note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=yes_or_no(mailed))
         return IssuedLink(None if mailed else url, mailed, expires_at)

@@ -41,7 +41,7 @@ class LoginComplete(msgspec.Struct, frozen=True):
 class SecondFactorNeeded(msgspec.Struct, frozen=True):
     """The result of a login with the right password: a second factor is needed.
 
-    The login continues with this cookie, which gives no other access. `set_up`: the user must first set up a second
+    The login continues with `cookie`, which gives no other access. `set_up`: the user must first set up a second
     factor.
     """
 

@@ -198,14 +198,14 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         await self.withdraw_user(plant_id, user_id, by=Actor(user_id, address))
 
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Mark the plant as removed. The owner or an operator may call this method.
+        """Mark the plant as removed. `by` must be the owner of the plant, an operator or the command line.
 
         For some time the operation E6 (all plants) lists the plant as removed; other operations hide it (Decision 0009).
         """
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 
     async def restore_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Make a removed plant active again. The owner or an operator may call this method.
+        """Make a removed plant active again. `by` must be the owner of the plant, an operator or the command line.
 
         Everything in the plant is as it was before the removal.
         """

@@ -1,6 +1,6 @@
-"""Recovery codes for a person who has lost the phone with the authenticator app.
+"""Recovery codes for a person who has lost the phone with the authenticator app, or cannot use a passkey.
 
-Each code works once in place of a code of this app.
+Each code works once, after the password, in place of a code of the app or a passkey.
 """
 
 import re

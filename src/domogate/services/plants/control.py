@@ -71,7 +71,7 @@ class Control:
         self._numbers = itertools.count(1)
 
     def find_fresh(self, view: ModuleView) -> State | None:
-        """Return the state if its driver confirmed it recently and the module does not move.
+        """Return the state if the module can be reached, does not move, and its driver confirmed the state recently.
 
         If the result is None, call `read_state`.
         """

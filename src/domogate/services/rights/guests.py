@@ -38,7 +38,9 @@ class GuestView(PlantView):
 
 
 def view_for_guest(plant: PlantView, limits: Limits) -> PlantView:
-    """Return the view of a guest with these limits. If the limits include all places, the view is the whole plant.
+    """Return the view of a guest with these limits.
+
+    If the limits name no floor, no ambient and no module, the view is the whole plant.
 
     Views are cached with their encoded topologies. The least recently used views are removed from the cache.
     """

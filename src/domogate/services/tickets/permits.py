@@ -77,7 +77,10 @@ async def sign_permit(signer: Signer, permit: Permit, *, typ: str, issuer: str, 
 
 
 async def read_permit(signer: Signer, signed: str, *, typ: str, issuer: str, audience: str) -> Permit:
-    """Read and verify a permit. Raises NotRedeemed (INVALID) without details, because details would help an attacker."""
+    """Read and verify a permit. Raises NotRedeemed (INVALID) if it is not valid.
+
+    The error has no details, because details would help an attacker.
+    """
     claims = await signer.read(signed, typ=typ) or {}
     try:
         permit = msgspec.convert(claims, Permit)

@@ -55,7 +55,7 @@ class Redemption:
 
         A ticket must be used only once. Outside a cluster, the stored order of a ticket shows that the ticket was used. In a
         cluster, the gateway that drives the plant may get the message with the same order twice, so an order that is already
-        stored does not prove this. So in a cluster, the store has a row for each used ticket.
+        stored does not prove that the ticket was used before. So in a cluster, the store has a row for each used ticket.
         """
         self._store = store
         self._signer = signer

@@ -31,7 +31,7 @@ class TicketRights:
         self._clock = clock
 
     async def get_module(self, permit: Permit) -> ModuleView:
-        """Return the module if the user may still use it as the permit says. Raises NotRedeemed."""
+        """Return the module if the user may still use it as the permit says. Otherwise raise NotRedeemed."""
         try:
             holder = await get_grant_holder(self._identities, permit.grant_id, permit.user_id, permit.client_id)
             if SCOPE not in holder.scopes:

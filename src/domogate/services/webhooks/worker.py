@@ -67,7 +67,7 @@ class WebhookWorker:
         self._feed.add_change(change)
 
     async def run(self) -> float | None:
-        """Deliver all events that wait for this webhook. Return the time of the next run, or None: the next event starts it.
+        """Deliver all events that wait for this webhook. Return the time of the next run, or None if the next event starts it.
 
         Raises WebhookEnded, Fenced.
         """
@@ -170,7 +170,7 @@ class WebhookWorker:
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None]) -> None:
         """Store refused changes, and later changes of the same modules, as pending.
 
-        Then move the webhook's position forward, to before the first change that was not tried and is not pending.
+        Then move the webhook's position forward: directly before the first change that was neither tried nor stored as pending.
         """
         pending = [
             self._to_pending(result)

@@ -27,7 +27,7 @@ class Person(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class InvitationResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The result of an invitation. An active user is a member at once. Another person becomes a member by setting a
+    """The result of an invitation. An active user is a member at once. All others become members when they set a
     password."""
 
     outcome: InvitedAs

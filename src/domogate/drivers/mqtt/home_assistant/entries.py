@@ -92,9 +92,10 @@ def known(**entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `words`: each word with its meaning. The words `true` and `false` get the meanings of `True` and `False`.
+    """Return a copy of `words` (each word with its meaning). Add `true` and `false` for `True` and `False`.
 
-    A template writes `True` for a value that is `true` in the JSON of the payload.
+    An added word has the same meaning. A template writes `True` for a value that is `true` in the JSON of the payload, but
+    the dialect `generic` reads `true`.
     """
     return {**words, **{word.lower(): meaning for word, meaning in words.items() if word in ("True", "False")}}
 

@@ -1,4 +1,7 @@
-"""Adds a time that gateways update while their clock is right. A gateway compares its clock with it, to find a wrong clock."""
+"""Adds a time that gateways update while their clock is right.
+
+A gateway compares its clock with this time, to find out whether its clock is wrong.
+"""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Adds an index of the modules whose driver no estate file names."""
+"""Adds an index of the modules whose driver is not named in an estate file."""
 
 import sqlalchemy as sa
 from alembic import op
