@@ -15,7 +15,7 @@ from domogate.services.safety.status import SafetyStatus
 from domogate.services.tickets import permits, refusal_limiter
 from domogate.services.webhooks import backoff
 from domogate.settings import Settings
-from domogate.stores import batch, retention
+from domogate.stores import batch, changes_by_plant, retention
 
 DECISIONS = Path(__file__).parents[1] / "docs" / "decisions"
 DEFAULTS = Settings()
@@ -54,6 +54,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0145", "can first do {:,} writes without a pause", write_pace.AT_FULL_SPEED),
     ("0145", "at most {:,} writes per second", write_pace.WRITES_PER_SECOND),
     ("0145", "an event waits up to {:g} s", write_pace.LONGEST_WAIT),
+    ("0147", "After {:,} changes, a transaction", changes_by_plant.INDEXED_TOGETHER),
 ]
 """Numbers that a decision record gives, and the same numbers in the code."""
 

@@ -136,7 +136,8 @@ async def test_nothing_that_has_ended_is_left(filled_store: SqlStore) -> None:
     )
     await fill(filled_store)
     filled = await count(filled_store)
-    assert {name for name, rows in filled.items() if not rows} == {"hourly_readings", "raw_readings"}
+    only_on_sqlite = {"changes_by_plant"}
+    assert {name for name, rows in filled.items() if not rows} - only_on_sqlite == {"hourly_readings", "raw_readings"}
     await history.prune()
     await filled_store.prune_pending(LATER - 30 * DAY)
     left = {name: rows for name, rows in (await count(filled_store)).items() if rows}

@@ -8,7 +8,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 import domogate.stores
 from domogate.domain.people import Client, Grant, GrantType, User
@@ -30,7 +30,11 @@ def check_tables(url: str) -> None:
     database = open_database(url)
     try:
         with database.reading.connect() as connection:
-            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+            # Alembic does not know that only PostgreSQL has this index.
+            absent = {"ix_changes_plant_id_cursor"} if connection.dialect.name == "sqlite" else set()
+            options = {"include_object": lambda _item, name, *_: name not in absent}
+            assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []
+            assert absent.isdisjoint(index["name"] for index in inspect(connection).get_indexes("changes"))
             assert find_revision(connection) == HEAD
     finally:
         database.close()

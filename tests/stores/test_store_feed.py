@@ -1,15 +1,11 @@
 """Reading the changes of some plants from the feed."""
 
-from pathlib import Path
-
 import msgspec
-from sqlalchemy import text
 
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.events import StateChanged
 from domogate.domain.states import LightState, Report
-from domogate.stores import SqlStore, sqlite_url
-from domogate.stores.opening import open_database
+from domogate.stores import SqlStore
 from support.clocks import NOW, ManualClock
 from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, SMALL, an_id, record_changes
 
@@ -49,19 +45,6 @@ class TestTheChangesOfSomePlants:
         found = await filled_store.list_changes_of(many, 0, 5)
         assert [change.cursor for change in found] == sorted(change.cursor for change in found)
         assert list(found) == list(await filled_store.list_changes_of({HOUSE.id, OTHER.id}, 0, 5))
-
-    def test_are_found_by_an_index_even_among_very_many(self, migrated_file: Path) -> None:
-        """A subscriber that resumes must not cause a scan of all changes."""
-        database = open_database(sqlite_url(migrated_file))
-        with database.reading.begin() as connection:
-            plan = connection.execute(
-                text(
-                    "EXPLAIN QUERY PLAN SELECT cursor, at, event FROM changes"
-                    " WHERE plant_id IN ('a', 'b') AND cursor > 5 ORDER BY cursor LIMIT 500"
-                )
-            ).all()
-        database.close()
-        assert any("ix_changes_plant_id_cursor" in row[3] for row in plan), plan
 
 
 class TestTheSpan:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.ports import Listener
+from domogate.stores.changes_by_plant import remove_changes, select_after, select_newest
 from domogate.stores.cursors import CHANGES_BETWEEN, SELECT_CHANGES, changes_from_rows, complete_cursor, feed_span
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.presence import all_applied
@@ -40,14 +41,22 @@ def list_changes_of(
         return changes_from_rows(connection.execute(_OF_PLANTS, given))
     found: list[Change] = []
     for ids in chunked(sorted(plant_ids)):
-        found += changes_from_rows(connection.execute(_AFTER.where(changes.c.plant_id.in_(ids)), given))
+        query = select_after(ids) if _has_late_index(connection) else _AFTER.where(changes.c.plant_id.in_(ids))
+        found += changes_from_rows(connection.execute(query, given))
     found.sort(key=lambda change: change.cursor)
     return found[:limit]
 
 
 def list_newest_of(connection: Connection, plant_id: Id, limit: int) -> Sequence[Change]:
+    if _has_late_index(connection):
+        return changes_from_rows(connection.execute(select_newest(plant_id), {"limit": limit}))[::-1]
     newest = SELECT_CHANGES.where(changes.c.plant_id == plant_id).order_by(None).order_by(changes.c.cursor.desc()).limit(limit)
     return changes_from_rows(connection.execute(newest))[::-1]
+
+
+def _has_late_index(connection: Connection) -> bool:
+    """Whether the changes of a plant are found with the table `changes_by_plant`. PostgreSQL has an ordinary index for this."""
+    return connection.dialect.name == "sqlite"
 
 
 def prune_changes(tx: Transaction, before: float) -> bool:
@@ -65,6 +74,7 @@ def prune_changes(tx: Transaction, before: float) -> bool:
         # Pending deliveries that refer to these changes get a copy of the event.
         event = select(changes.c.event).where(changes.c.cursor == parked.c.cursor).scalar_subquery()
         tx.connection.execute(update(parked).where(parked.c.cursor <= last, parked.c.event == "").values(event=event))
+        remove_changes(tx.connection, last)
         tx.connection.execute(delete(changes).where(changes.c.cursor <= last))
         tx.database.note_pruned(tx.connection, last)
     return old == PRUNE_CHUNK

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
+from math import inf
 from typing import Any, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Connection, Engine, Insert, Select, Table, func, insert, select
@@ -60,6 +61,8 @@ class Database(ABC):
     """Whether reads on several threads take less time than one after the other."""
     begin = "BEGIN"
     """The statement that begins a transaction that writes."""
+    index_from: float = inf
+    """When a transaction has a change with this cursor or a later one, `index_changes` is called."""
     lock_retry = 0.0
     """In seconds: a process that waits for the lock for writing tries again within this time. With 0, it waits in a queue."""
 
@@ -153,6 +156,10 @@ class Database(ABC):
     @abstractmethod
     def note_pruned(self, connection: Connection, last: int) -> None:
         """Remember that all changes up to the cursor `last` are removed."""
+
+    def index_changes(self, _last: int) -> Sequence[Write]:
+        """Return the writes that add changes up to the cursor `_last` to the index of changes by plant."""
+        return ()
 
     @abstractmethod
     def note_structure(self, connection: Connection, position: int) -> None:
@@ -275,6 +282,8 @@ class Transaction:
         ]
         if rows:
             self.last_writes.append(Write(_INSERT_CHANGES, _CHANGES_COLUMNS, rows))
+            if self.position >= self.database.index_from:
+                self.last_writes += self.database.index_changes(self.position)
         return committed
 
 

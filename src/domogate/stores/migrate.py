@@ -11,12 +11,12 @@ from domogate.common.log import get_logger
 from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
 
-HEAD = "0030"
+HEAD = "0031"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
 OLDEST_BESIDE = "0024"
 """Gateways of this revision or a later revision can run on the same database as gateways with this code.
 
-The migrations after this revision only add tables, columns and indexes.
+The migrations after this revision only add tables, columns and indexes. One of them removes an index of SQLite (Decision 0147).
 """
 
 SQLITE_TABLES = Path(__file__).parent / "sqlite_tables.sql"

@@ -17,8 +17,8 @@ from domogate.stores.migrate import find_revision, migrate
 from domogate.stores.opening import find_sqlite_file, open_database
 from domogate.stores.tables.all_tables import metadata
 
-_OF_RUNNING_GATEWAYS = frozenset(("feed", "gateways", "leases", "shards"))
-"""Tables about gateways that run now, and the table `feed`, which only PostgreSQL uses. They are not copied."""
+_NOT_COPIED = frozenset(("changes_by_plant", "feed", "gateways", "leases", "shards"))
+"""Tables that are not copied: tables about gateways that run now, and tables that only SQLite or only PostgreSQL uses."""
 _CHUNK = 5_000
 _DIGEST = 16
 
@@ -97,7 +97,7 @@ class Move:
 
 def _tables() -> list[Table]:
     """Return the tables in an order in which each row comes after the rows that it refers to."""
-    return [table for table in metadata.sorted_tables if table.name not in _OF_RUNNING_GATEWAYS]
+    return [table for table in metadata.sorted_tables if table.name not in _NOT_COPIED]
 
 
 def _count(connection: Connection, table: Table) -> int:

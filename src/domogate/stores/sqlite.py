@@ -32,9 +32,10 @@ from sqlalchemy.pool import QueuePool
 from sqlalchemy.util import LRUCache
 
 from domogate.common.log import get_logger
+from domogate.stores.changes_by_plant import INDEXED_TOGETHER, add_changes
 from domogate.stores.codec import to_json
 from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, complete_cursor
-from domogate.stores.direct import execute_text, time_is_up
+from domogate.stores.direct import Write, execute_text, time_is_up
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database
 from domogate.stores.inspection import explain_damage
 from domogate.stores.refused_writes import explain_refused_write
@@ -80,6 +81,7 @@ class SqliteDatabase(Database):
 
     begin = "BEGIN IMMEDIATE"
     lock_retry = 0.1  # the longest pause of SQLite's busy handler
+    index_from = 0.0  # The first commit adds the changes that an earlier process has not added to the index.
 
     def __init__(self, url: URL) -> None:
         self.path = database_file(url)
@@ -180,6 +182,10 @@ class SqliteDatabase(Database):
 
     def note_pruned(self, connection: Connection, last: int) -> None:
         """Does nothing, because cursors are consecutive: the oldest stored cursor shows which changes were removed."""
+
+    def index_changes(self, last: int) -> Sequence[Write]:
+        self.index_from = last + INDEXED_TOGETHER
+        return [add_changes(last)]
 
     def note_structure(self, connection: Connection, position: int) -> None:
         """Does nothing: other recorders do not need the stored cursor to empty their caches.

@@ -2,6 +2,7 @@ CREATE TABLE address ( id VARCHAR NOT NULL, url TEXT NOT NULL, PRIMARY KEY (id) 
 CREATE TABLE attempts ( "key" VARCHAR NOT NULL, number DOUBLE NOT NULL, at DOUBLE NOT NULL, expires_at DOUBLE NOT NULL, PRIMARY KEY ("key") );
 CREATE TABLE audit ( number INTEGER NOT NULL, entry TEXT NOT NULL, hash VARCHAR NOT NULL, PRIMARY KEY (number) );
 CREATE TABLE changes ( cursor INTEGER NOT NULL, at DOUBLE NOT NULL, plant_id VARCHAR, event TEXT NOT NULL, PRIMARY KEY (cursor) );
+CREATE TABLE changes_by_plant ( plant_id VARCHAR NOT NULL, cursor INTEGER NOT NULL, PRIMARY KEY (plant_id, cursor) ) WITHOUT ROWID;
 CREATE TABLE clients ( id VARCHAR NOT NULL, name VARCHAR NOT NULL, secret_hash VARCHAR, redirect_uris TEXT NOT NULL, origins TEXT NOT NULL, grants TEXT NOT NULL, scopes TEXT NOT NULL, access_token_everywhere BOOLEAN NOT NULL, pkce_exempt BOOLEAN DEFAULT 0 NOT NULL, post_logout_redirect_uris TEXT DEFAULT '[]' NOT NULL, PRIMARY KEY (id) );
 CREATE TABLE clock ( id VARCHAR NOT NULL, seen_at DOUBLE NOT NULL, PRIMARY KEY (id) );
 CREATE TABLE driver_connections ( driver VARCHAR NOT NULL, url TEXT NOT NULL, username TEXT, password TEXT, PRIMARY KEY (driver) );
@@ -53,7 +54,6 @@ CREATE INDEX ix_ambients_plant_id ON ambients (plant_id);
 CREATE INDEX ix_attempts_expires_at ON attempts (expires_at);
 CREATE INDEX ix_authorization_codes_expires_at ON authorization_codes (expires_at);
 CREATE INDEX ix_authorization_codes_grant_id ON authorization_codes (grant_id);
-CREATE INDEX ix_changes_plant_id_cursor ON changes (plant_id, cursor);
 CREATE INDEX ix_favourites_plant_id ON favourites (plant_id);
 CREATE INDEX ix_floors_plant_id ON floors (plant_id);
 CREATE INDEX ix_grants_client_id ON grants (client_id);

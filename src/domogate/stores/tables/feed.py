@@ -4,7 +4,7 @@ The first is the time that a gateway read last from its clock while the clock wa
 cluster began.
 """
 
-from sqlalchemy import Column, Index
+from sqlalchemy import Column, Index, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
 from domogate.stores.tables._metadata import table
@@ -15,7 +15,16 @@ changes = table(
     *col.doubles("at"),
     *col.optional_strings("plant_id"),
     *col.texts("event"),
-    Index(None, "plant_id", "cursor"),
+    Index(None, "plant_id", "cursor").ddl_if(dialect="postgresql"),
+)
+
+# Rows only on SQLite (Decision 0147).
+changes_by_plant = table(
+    "changes_by_plant",
+    *col.strings("plant_id"),
+    *col.cursors("cursor"),
+    PrimaryKeyConstraint("plant_id", "cursor"),
+    sqlite_with_rowid=False,
 )
 
 # One row, only on PostgreSQL (Decision 0086).
