@@ -1,4 +1,7 @@
-"""Builds the surface /auth with its pages. This module is imported when one of its surfaces gets its first request."""
+"""Builds /auth with its pages, /.well-known, and the page for paths that do not exist.
+
+This module is imported when one of these three gets its first request.
+"""
 
 from typing import TYPE_CHECKING
 

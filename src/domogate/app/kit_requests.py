@@ -1,4 +1,7 @@
-"""Finds the operation of a request, and builds refusals in the form of each surface, for the faults of the test kit."""
+"""Finds the operation of a request, and builds refusals in the form of each surface, for the faults of the test kit.
+
+The test kit gives tests of applications a gateway that they control (docs/testing-apps.md).
+"""
 
 from collections.abc import Mapping, Set
 from functools import cache

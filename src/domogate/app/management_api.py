@@ -1,4 +1,4 @@
-"""Builds the management API from the parts of a gateway. This module is imported when the first request for it arrives."""
+"""Builds the management API from the parts of a gateway. This module is imported at the first request for this API."""
 
 from typing import TYPE_CHECKING
 

@@ -228,8 +228,8 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
 
         `iss` prevents a mix-up with another provider (RFC 9207).
 
-        Some applications do not know `iss`. They use all text after the name of the last parameter that they know as the value
-        of this parameter. So `iss` is never the last parameter.
+        Some applications do not know `iss`. They look for the last parameter that they know, and take all text after its name
+        as its value. So `iss` is never the last parameter.
         """
         state = {} if back.state is None else {"state": back.state}
         *others, last = {**parameters, **state}.items()

@@ -22,7 +22,7 @@ ShowLink = Annotated[bool, flag("--show-link", "Print the link and send no mail,
 
 @asynccontextmanager
 async def with_address(settings: Settings) -> AsyncIterator[Tools]:
-    """Yield the tools of a command that prints a link or a token. If no gateway has started yet, say which URL is assumed."""
+    """Yield the tools of a command that prints a link or a token. If the gateway's URL is unknown, say which URL is assumed."""
     async with changing(settings) as tools:
         tell_assumed_address(tools)
         yield tools

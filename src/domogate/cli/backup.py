@@ -24,13 +24,14 @@ async def back_up(
     force: Force = False,
     replace_larger: Annotated[
         bool,
-        flag("--replace-larger", "Like --force, but also replace a backup that holds more data than the new backup."),
+        flag("--replace-larger", "Like --force, but also replace a backup that --force does not replace."),
     ] = False,
 ) -> None:
     """Write a consistent copy of the store to a file. The gateway may be running.
 
-    --force replaces an earlier backup only if the new backup holds at least as much data. The command also works if the
-    database is on a read-only file system. The backup file must then be on another file system.
+    --force does not replace an earlier backup that has newer changes, and no backup of another database that has more plants,
+    modules or users. The command also works if the database is on a read-only file system. The backup file must then be on
+    another file system.
     """
     check_free(file, force or replace_larger)
     check_folder(file)

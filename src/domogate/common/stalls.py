@@ -27,7 +27,7 @@ class StallMeter:
             self._timer.cancel()
 
     def seconds(self) -> float:
-        """Return how many seconds a message that is handled now has waited at most because this process did not run.
+        """Return the longest time, in seconds, for which a stall can have delayed a message that is handled now.
 
         Only a stall that has just ended counts, because an earlier stall did not delay this message.
         """

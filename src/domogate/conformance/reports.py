@@ -33,7 +33,7 @@ def as_text(outcome: Outcome) -> str:
 
 
 def titled(operation: str) -> str:
-    """Return the name of the operation with its title. A family or the token endpoint has no title."""
+    """Return the name of the operation with its title. The name of a family or of the token endpoint is returned alone."""
     return " ".join([operation, *(f"({one.title})" for one in OPERATIONS if one.name == operation)])
 
 

@@ -1,4 +1,4 @@
-"""A rule of the contract, and a finding: an answer that breaks a rule."""
+"""A rule of the contract, and a finding: a rule that an answer breaks."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 

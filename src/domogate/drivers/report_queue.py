@@ -73,9 +73,9 @@ class ReportQueues:
 
     @contextmanager
     def hold(self, module: Reportable) -> Iterator[None]:
-        """Inside the `with` block, the module executes an order. Its changes are not reported, but wait at most `HOLD` seconds.
+        """Inside the `with` block, the module executes an order. Its changes wait until the block ends, at most `HOLD` seconds.
 
-        At the end of the block, the changes that waited are reported together.
+        Then the changes that waited are reported together.
         """
         loop = asyncio.get_running_loop()
         until = self._held_until[module.id] = loop.time() + HOLD

@@ -196,8 +196,8 @@ class DirectConnection(RequestReader):
     def parse_piece(self, data: bytes, at: int, *, is_whole: bool) -> int:
         """Parse the next piece of a request in `data`. Return the index of the first byte that was not used.
 
-        `is_whole` is true if the piece can be a whole header section. A request is direct only if its whole body is already in
-        `data`. This body is not given to the parser.
+        If `is_whole` is true, the piece can be a whole header section, and is kept for the cache if the request is direct. A
+        request is direct only if its whole body is already in `data`. This body is not given to the parser.
         """
         end = self.find_end(data, at)
         piece = data if at == 0 and end == len(data) else data[at:end]

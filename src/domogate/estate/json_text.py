@@ -20,7 +20,7 @@ _not_storable = re.compile("[\x00\ud800-\udfff]").search
 
 
 def read_json_parts(text: str) -> Iterator[tuple[str, Raw]]:
-    """Yield the top-level keys with their values, and last each plant separately, with the key `plants`.
+    """Yield the top-level keys except `plants`, each with its value. Then yield each plant separately, with the key `plants`.
 
     Raises NotSimple if the text is not JSON, is longer than `MOST_TEXT`, or has something that is perhaps a mistake of its
     author, for example the same key twice.

@@ -166,7 +166,7 @@ class _Block:
     """Reads block lists and mappings from `rows`: the split lines of one plant or of another top-level key.
 
     `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` are the records
-    for which the lines have only an index.
+    that `Repeats.cut` replaced: in `rows`, a list item with MARK and an index stands for each of them.
     """
 
     def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw], repeated: Sequence[RepeatedRecord] = ()) -> None:

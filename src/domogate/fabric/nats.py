@@ -164,7 +164,7 @@ class NatsFabric:
         self._connection.on_change = callback
 
     async def on_usage(self, callback: Callable[[bytes], None]) -> None:
-        """Call `callback` with the content of each message about admitted HTTP requests. This gateway's messages count too."""
+        """Call `callback` with the content of each message about admitted HTTP requests, also of messages of this gateway."""
 
         async def handle(message: Msg) -> None:
             callback(message.data)

@@ -43,8 +43,8 @@ class ModuleOut(OutputModel, frozen=True):
 
     `command` is the value of `do` that the person may send to it. For a scene, `command` is `run scene`: use the operation
     `runScene`. `command` is null if the module accepts no commands, or if its command needs the scope for doors and cameras and
-    the token lacks this scope. `lastHeardAt` is null if no device has reported. `simulated` is true if the device does not
-    exist: its states are invented.
+    the token lacks this scope. `lastHeardAt` is null if the module has never reported. `simulated` is true if the device does
+    not exist: its states are invented.
     """
 
     id: str

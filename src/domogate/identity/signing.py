@@ -120,7 +120,7 @@ class KeyRing:
     async def find_key(self, kid: str) -> LoadedKey | None:
         """Return the key with this id if its signatures are still accepted. Otherwise return None.
 
-        Raises Internal if this gateway may not know the latest changes of the keys (`KnowledgeBound.wait`).
+        Raises Internal if this gateway possibly does not know the latest changes of the keys (`KnowledgeBound.wait`).
         """
         if self.knowledge is not None:
             await self.knowledge.wait()

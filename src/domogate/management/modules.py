@@ -36,7 +36,7 @@ _IDEMPOTENCY_KEY = RequestHeader(
 class ModuleOut(OutputModel, frozen=True):
     """A module and its last known state.
 
-    `reportedAt` is null if the state comes from the estate file and no device has reported.
+    `reportedAt` is null if no report confirms the state, for example because the state comes from the estate file.
     `simulated` is true if the device does not exist: its states and readings are invented.
     """
 

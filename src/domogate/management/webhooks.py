@@ -55,10 +55,10 @@ class NamedDeadLetterOut(DeadLetterOut, frozen=True):
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
-    """Return the service that lists, ends and removes webhooks.
+    """Return the service that lists and removes webhooks, and replays their dead letters.
 
-    It does not call the code that delivers events. The process that delivers the events of a webhook notices within seconds
-    that the webhook has ended.
+    It does not call the code that delivers events. The process that delivers the events of a webhook learns from the change
+    feed that the webhook was changed or removed.
     """
     return WebhookAdministration(services.store, services.clock, services.audit)
 

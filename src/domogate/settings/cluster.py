@@ -1,4 +1,4 @@
-"""Checks that the settings of a cluster are given together."""
+"""Checks that the settings of a cluster are complete and fit together."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ _WAYS = ("nats_user", "nats_token", "nats_nkey", "nats_credentials")
 
 
 def check_cluster(settings: Settings) -> None:
-    """Raises BadSettings if some settings of a cluster are given, and other settings that they need are missing."""
+    """Raises BadSettings if a setting of a cluster is missing, has no effect, or cannot be used with another setting."""
     if mistakes := list(_find_mistakes(settings)):
         raise BadSettings(mistakes)
 

@@ -1,7 +1,7 @@
 """Imports the people of an estate: users, clients, subscription keys, and the members of plants.
 
-Passwords, accepted terms, client secrets and revocations in the store are kept. Second factors and languages in the store are
-kept if the file does not give them. A file can add operators, but it cannot remove them.
+Passwords, languages, accepted terms, client secrets and revocations in the store are kept. Second factors in the store are kept
+if the file does not give them. A file can add operators, but it cannot remove them.
 """
 
 from collections import defaultdict

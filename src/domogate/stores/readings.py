@@ -29,7 +29,7 @@ _SLOTS_A_QUERY = 288
 
 @cache
 def _newest_slots() -> Select[Any]:
-    """Return a query for the newest slots that have readings.
+    """Return a query for the newest slots (numbers of periods of SLOT_MS milliseconds) that have readings.
 
     Each step of the query looks up the next older slot in the index.
     """

@@ -1,7 +1,7 @@
 """Stores refresh tokens. A rotation replaces a token by its successor.
 
-Rotations are frequent, so concurrent callers share their statements. A rotation has the exclusive lock, so only one of several
-concurrent callers can replace a token.
+Rotations are frequent, so concurrent callers share their statements. A rotation has the lock `WriteLock.EXCLUSIVE`, so only one
+of several concurrent callers can replace a token.
 """
 
 from collections.abc import Iterable, Sequence

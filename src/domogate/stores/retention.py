@@ -109,7 +109,7 @@ def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int
 def prune_hourly(tx: Transaction, before_hour: int, most: int | None = None) -> int:
     """Remove some of the oldest hourly summaries, and return their number. `before_hour` is the first hour that stays.
 
-    `most` limits the number of removed summaries.
+    At most `most` summaries are removed (None means `PIECE`).
     """
     oldest = select(*_HOURLY_KEY).where(hourly.c.hour < before_hour).order_by(hourly.c.hour).limit(most or PIECE)
     return tx.connection.execute(delete(hourly).where(tuple_(*_HOURLY_KEY).in_(oldest))).rowcount

@@ -21,8 +21,8 @@ _COLUMNS = used_tickets.columns.keys()
 def use_tickets(tx: Transaction, tickets: Sequence[tuple[str, float]]) -> list[bool]:
     """Mark the tickets as used. Return False for each ticket that was used before, and True for the others.
 
-    Each element of `tickets` is the id and the expiry of a ticket. The caller's write has the exclusive lock, so no other
-    process adds a ticket at the same time.
+    Each element of `tickets` is the id and the expiry of a ticket. The caller's write has the lock `WriteLock.EXCLUSIVE`,
+    so no other process adds a ticket at the same time.
     """
     found = tx.database.find_rows(tx.connection, used_tickets.c.id, {ticket_id for ticket_id, _ in tickets})
     used = {ticket_id for ticket_id, _ in found}

@@ -94,7 +94,8 @@ class CommandOut(OutputModel, frozen=True):
 class ExchangeOut(OutputModel, frozen=True):
     """A request and its answer. Secrets are replaced by `[redacted]`. `status` is null if the client got no answer.
 
-    `operation` has the name that the clients use, for example `homeauto.readLight`.
+    `operation` is the name of the OpenAPI document, a dot, and the `operationId`, for example `homeauto.readLight`.
+    The Python and TypeScript clients use the same name in their messages.
     `fault` is the fault of the test kit that changed the answer. Bodies are cut after 16 KiB.
     """
 

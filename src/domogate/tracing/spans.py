@@ -1,4 +1,4 @@
-"""Makes spans that never contain the text of an error, which can contain data of a person or an address."""
+"""Makes spans that never contain the text of an error, which can contain personal data or an address."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

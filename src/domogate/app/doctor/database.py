@@ -1,7 +1,7 @@
 """Checks of the database: its file or server, its revision (the version of its tables), the secret key, and the clocks.
 
-The clock of a PostgreSQL server is compared with the clock of this machine. The clock that gateways use is compared with the
-time that a gateway last stored.
+The clock of a PostgreSQL server is compared with the clock of this machine. The clock that gateways use (SQLite: the
+clock of this machine; PostgreSQL: the clock of the server) is compared with the time that a gateway last stored.
 """
 
 import asyncio

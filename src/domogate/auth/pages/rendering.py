@@ -1,6 +1,6 @@
 """Renders templates. Values are escaped. The content security policy allows only our own script, on pages that need it.
 
-The first page imports jinja2, and the first use of a template compiles the template (Decision 0098).
+jinja2 is imported when a page is rendered for the first time. A template is compiled at its first use (Decision 0098).
 """
 
 import hashlib
@@ -143,7 +143,7 @@ def form_target(url: str) -> str | None:
 
 
 def host_of(url: str) -> str:
-    """Return the host that the consent page shows. It is empty for an application on the person's own device."""
+    """Return the host of the URL, for a page that shows it. It is empty if the scheme of the URL is neither http nor https."""
     try:
         parts = urlsplit(url)
     except ValueError:

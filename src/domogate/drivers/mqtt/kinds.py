@@ -174,8 +174,9 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
     """Return the properties that the command sets.
 
-    `always` has the properties of the module that never change (see `Codec`). If the command sets one of them to this same
-    value, the property is left out. `lights.py` does this work for lights. Raises Unsupported, CommandNotSupported.
+    `always` has the properties of the module that never change (see `Codec`). If the command sets one of them to the
+    value in `always`, the property is left out. For lights, `plan_light` is called instead. Raises Unsupported,
+    CommandNotSupported.
     """
     command_type, make = _COMMANDS_BY_KIND.get(kind, (None, None))
     if command_type is None or make is None or not isinstance(command, command_type):

@@ -4,7 +4,7 @@ Old OpenWebNet gateways use the method OPEN (the password is a number), newer on
 
 With HMAC, nonces and digests are sent as decimal digits, two for each hexadecimal digit (`f` is 15, `a` is 10, `1` is 01). A
 proof is computed from their hexadecimal text, not from their bytes (OpenWebNet, HMAC authentication). It is a plain hash over
-all parts, although the protocol calls it HMAC.
+the joined texts, although the protocol calls it HMAC.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _GATEWAY = "636F70653E"
 class Algorithm(IntEnum):
     """The hash algorithm with which both sides prove that they know the password.
 
-    The OpenWebNet gateway sends its number N in the frame `*98*N##`.
+    The OpenWebNet gateway sends the number N of the algorithm in the frame `*98*N##`.
     """
 
     SHA1 = 1
@@ -58,7 +58,7 @@ def to_digits(hexadecimal: str) -> str:
 
 
 def from_digits(digits: str) -> str:
-    """Return the hexadecimal text of a digest. Raises ValueError if `digits` does not consist of pairs from 00 to 15."""
+    """Return the hexadecimal text of a nonce or digest. Raises ValueError if `digits` is not a text of pairs from 00 to 15."""
     values = [int(digits[at : at + 2]) for at in range(0, len(digits), 2)]
     if len(digits) % 2 or any(value > 15 for value in values):
         raise ValueError("not a text of hexadecimal digits, each written as two decimal digits")

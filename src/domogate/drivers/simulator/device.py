@@ -126,7 +126,7 @@ class Device(ABC, Generic[S]):
         raise self.refusal(command)
 
     def use(self, watts: float, now: float) -> None:
-        """Count the energy that the device has used since the last call, with this power."""
+        """Count the energy that the device has used since the last call. `watts` is its power during this time."""
         if now > self.used_until:
             self.used += watts * (now - self.used_until) / 3600
         self.used_until = now

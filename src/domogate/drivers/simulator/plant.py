@@ -94,10 +94,10 @@ class SimulatedModule:
         return bool(self.device.pending) or not self.reachable or (state is not self.reported and state != self.reported)
 
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
-        """Return a report with the state if it has changed, and with all readings since the last report.
+        """Return a report with all readings since the last report. It has the state if the state changed or `whole` is true.
 
-        If `whole` is true, the report has the state even if the state did not change. The report of an absent module has its
-        last state only if no state of the module was ever reported.
+        It also has the state if the module was unreachable in the last report. The report of an absent module has no readings,
+        and has a state only if no state of the module was ever reported.
         """
         device = self.device
         if self.absence is not None:
@@ -319,7 +319,7 @@ class SimulatedPlant:
     def report(self, module: SimulatedModule, now: float, *, whole: bool = True) -> Report:
         """Return the report of a module, with its readings since the last report.
 
-        If `whole` is false, the report has the state only if the state has changed.
+        `SimulatedModule.report` says when the report has the state.
         """
         return module.report(self.id, now, whole=whole)
 

@@ -63,9 +63,9 @@ class FeedStore(Protocol):
         ...
 
     def knowledge_age(self) -> float:
-        """Return an age in seconds: this process knows all changes of other processes that are older.
+        """Return an age in seconds: this process knows all changes of other processes that are older than this age.
 
-        It may not know newer changes.
+        It possibly does not know newer changes yet.
         """
         ...
 

@@ -17,8 +17,8 @@ from domogate.domain.states import State
 class StoredState(msgspec.Struct, frozen=True, gc=False):
     """The last known state of a module.
 
-    `at` is the time of the report with this state. `at` is 0.0 if the state came from an estate file, or if the options of the
-    module were changed after the report.
+    `at` is the time of the report with this state. `at` is 0.0 if the state came from an estate file, if the driver or the
+    options of the module were changed after the report, or if an injected fault that replaced the state has ended.
     """
 
     state: State | None

@@ -34,9 +34,9 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
     another member drives these devices. `pause`: the shortest time between the beginnings of two renewals. `cut_off`: a member
     that gets no messages hands over its shards after this time, if other members get messages. NATS carries the
-    messages. If NATS stops, no member shall hand over its shards. So `cut_off` must be long enough for two steps. First, each
-    member notices that NATS has stopped: one second, the time between two pings. Second, each member reads in the database that
-    the other members noticed it: one renewal.
+    messages. If NATS stops, no member shall hand over its shards. So `cut_off` must be long enough for two steps after the
+    first member has noticed the stop. First, all other members notice it too: at most one second, the time between two pings.
+    Second, each member reads in the database that the others have noticed it: one renewal.
     """
 
     lease: float = 6.0

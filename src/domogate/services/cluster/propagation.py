@@ -66,7 +66,7 @@ class Propagation:
         find_own_id: Callable[[], Id | None],
         bound: float,
     ) -> None:
-        """`list_others` returns the other members whose leases have not ended.
+        """`list_others` returns the other members whose leases have not ended, without members that are cut off.
 
         `bound` is in seconds. After this time, a write does not wait for a gateway that has not answered. This is safe, because
         a gateway that does not know a change after this time refuses to answer requests.

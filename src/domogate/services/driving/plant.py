@@ -138,7 +138,7 @@ class DrivenPlant:
     async def _load(self) -> StoredPlant:
         """Read the plant from the store, and prepare its modules and faults. Raises DeviceOffline if the plant was removed.
 
-        If the stored plant changes while this method waits for a slot, `refresh` reads it again.
+        If the stored plant changes while this method waits for a slot (`slots.py`), `refresh` reads the plant again.
         """
         if self._earlier is not None:
             await asyncio.wait((self._earlier,))

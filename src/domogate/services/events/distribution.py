@@ -65,7 +65,10 @@ class Distributor:
 
     @property
     def idle(self) -> bool:
-        """Whether no change waits and all events are written. Events in the queues of streams do not count."""
+        """Whether no change waits and the hub has no event to write.
+
+        Events in the queue of a stream do not count, because the task of the stream writes them.
+        """
         return not self._changes and not self._unwritten and not self._distributing
 
     def add(self, change: Change) -> None:

@@ -17,7 +17,10 @@ SPAN = 10.0
 
 
 class RefusalLimiter:
-    """Counts the refused requests with tickets from each IP address, in the present period of SPAN seconds."""
+    """Counts the refused requests with tickets from each IP address, in the present period of SPAN seconds.
+
+    All IPv6 addresses of a /64 network count as one address.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
