@@ -32,7 +32,7 @@ from domogate.stores.cursors import SELECT_CHANGES
 from domogate.stores.direct import DirectStatement, Write
 from domogate.stores.tables.feed import changes, changes_by_plant
 
-INDEXED_TOGETHER = 1_000
+INDEXED_TOGETHER = 500
 """After this number of changes, the index gets them. So at most this number of changes is read to find the newest ones."""
 
 _ALL_UP_TO = ""
