@@ -30,7 +30,7 @@ _MOST_IDLE = 1_000
 
 
 class _Receiver(msgspec.Struct, frozen=True):
-    """A URL that may be called, and the beginning of each request to this URL."""
+    """A URL that may be called, and the lines that begin each request to this URL: the request line and constant headers."""
 
     target: Target
     origin: Origin

@@ -148,7 +148,7 @@ def _check_rights(session: Session, operation: Operation, subjects: Subjects, fo
 
 
 def _send_key(session: Session, operation: Operation, ids: Ids, credentials: Credentials) -> Exchange:
-    """Send a request without a key or with an unknown key.
+    """Send a request with these credentials, which have no key or an unknown key.
 
     The caller judges only the status of the answer: the answer to such a request may have any body.
     """

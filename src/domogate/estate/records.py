@@ -58,7 +58,7 @@ class Placed(NamedTuple):
 
 
 def place_modules(path: Path, plant: Record) -> list[Placed]:
-    """Return all modules of a plant, each with its path and its kind."""
+    """Return all modules of a plant, each with its place in the estate file and its kind."""
     return [Placed(at, module, _kind_of(at, module)) for at, module in every_module(path, plant)]
 
 

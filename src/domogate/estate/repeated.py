@@ -34,8 +34,8 @@ class RepeatedRecord(dict[str, Any]):
 class Repeats:
     """Replaces each repeated record (see RepeatedRecord) by one short line.
 
-    `plain` is the pattern of a plain value. `read` gets lines of a record and returns the mapping that they contain, or None if
-    they are not a mapping in simple YAML.
+    `plain` is the regular expression of a value without quotes. `read` gets lines of a record and returns the mapping that they
+    contain, or None if they are not a mapping in simple YAML.
     """
 
     def __init__(self, plain: str, read: Callable[[str], dict[str, Any] | None]) -> None:

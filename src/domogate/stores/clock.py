@@ -38,7 +38,7 @@ def confirm_clock(tx: Transaction, now: float) -> None:
 
 
 class SqlClock(SqlSubject):
-    """Stores the last clock time of a gateway. Implements ClockStore."""
+    """Stores the time that the clock of a gateway showed last. Implements ClockStore."""
 
     find_last_time = reads(find_last_time)
     check_clock = writes(check_clock)

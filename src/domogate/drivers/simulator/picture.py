@@ -70,7 +70,10 @@ _DAWN: Color = (240, 150, 92)
 
 
 def draw_entrance(random: SeededRandom, weather: Weather, name: str, at: float) -> bytes:
-    """Return the view of one panel at this simulated time, as PNG. The name of the panel and the time are below the picture."""
+    """Return what the camera of an entrance panel sees at this simulated time, as PNG.
+
+    The name of the panel and the time are below the picture.
+    """
     daylight, clear = weather.daylight(at), weather.clearness(at)
     image = _entrance().copy()
     draw = ImageDraw.Draw(image)

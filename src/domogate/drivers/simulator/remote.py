@@ -1,4 +1,4 @@
-"""Simulated remotes, which have a battery, and simulated gateways."""
+"""Simulated remotes, which have a battery, and simulated modules of the kind `gateway`."""
 
 from math import floor
 

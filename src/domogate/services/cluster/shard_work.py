@@ -19,7 +19,7 @@ class ShardDeliveries(Protocol):
         ...
 
     def drop_shards(self, shards: Collection[int]) -> None:
-        """Stop sending the changes of the plants of these shards at once."""
+        """Immediately stop sending the changes of the plants of these shards."""
         ...
 
 

@@ -332,7 +332,7 @@ def _check_repetition(order: Order, known: OrderRecord) -> None:
 
 
 def answer_again(record: OrderRecord) -> Report:
-    """Return the answer to an order that was sent before, or whose deadline has passed: a report without a state.
+    """Return the answer to an order that a driver got before, or whose deadline has passed: a report without a state.
 
     Raises a fault if the order was not confirmed.
     """

@@ -1,4 +1,4 @@
-"""Translates thermostats of Home Assistant (the component `climate`): heating, cooling, or both."""
+"""Translates the announcement of a thermostat (Home Assistant's component `climate`): heating, cooling, or both."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
