@@ -140,7 +140,7 @@ class DirectRequests:
     def _find_address(self, client: tuple[str, int] | None, headers: Sequence[Header]) -> str:
         """Return the IP address of the client, also if the client is behind a trusted proxy.
 
-        The same middleware as for requests through ASGI finds the address.
+        The address is found by the middleware that is also used for requests through ASGI.
         """
         if self._proxies is not None:
             scope: Any = {"type": "http", "client": client, "headers": headers, "scheme": "http"}

@@ -58,7 +58,7 @@ class CommandResult(msgspec.Struct, frozen=True):
 
 
 class HomeCommands:
-    """Commands, scenes and pictures of residents. Each command is in the audit log."""
+    """Executes commands, runs scenes and takes camera pictures for residents. Each command is in the audit log."""
 
     def __init__(self, control: Control, scenes: Scenes, limits: PersonLimits, clock: Clock, audit: Audit) -> None:
         self._control = control

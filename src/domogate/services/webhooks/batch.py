@@ -104,8 +104,8 @@ class DeliveryBatch:
     def _is_over(self) -> bool:
         """Whether the batch starts no more posts.
 
-        After a failure, the batch still starts posts until it has started `AT_ONCE` posts: perhaps the receiver works, and
-        refuses only this one event.
+        After a failure, the batch starts more posts only while it has started fewer than `AT_ONCE` posts in total: perhaps the
+        receiver works, and refuses only this one event.
         """
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 
