@@ -39,6 +39,18 @@ def let_scenes_end(gateway: Gateway) -> None:
     eventually(lambda: not order_states(gateway.data).keys() & {"queued", "sent"}, "no order is on its way")
 
 
+class TestRepeatedBodies:
+    def test_the_same_bytes_mean_to_each_operation_what_they_mean_the_first_time(self, demo: Gateway) -> None:
+        """The gateway parses a short body only once for each kind of body."""
+        switched_off(demo)
+        who, target = demo.case(E1)
+        for _ in range(3):
+            assert demo.send(E1, target, who=who, body=b'{"status": "on"}').status_code == 200
+            refused_without_a_trace(demo, E5, 442, b'{"status": "on"}')
+            refused_without_a_trace(demo, E1, 400, b'{"status": "run"}')
+            refused_without_a_trace(demo, E1, 400, b'{"status": "on", "status": "on"}')
+
+
 class TestE1Values:
     def test_anything_but_on_and_off_is_400_and_switches_nothing(self, demo: Gateway) -> None:
         switched_off(demo)

@@ -1,5 +1,6 @@
 """The bodies of X1 and X2: valid ones become commands, others are refused."""
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
@@ -21,17 +22,17 @@ from domogate.families._orders import (
     parse_end,
     thermostat_command,
 )
-from domogate.families._serve import convert
+from domogate.families._serve import parse_body
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
 
 
 def light(body: Any) -> SetLight:
-    return light_command(convert(body, LIGHT_BODY))
+    return light_command(parse_body(json.dumps(body).encode(), LIGHT_BODY)[1])
 
 
 def thermostat(body: Any, known_programs: Iterable[int] = (), offset_minutes: int = 60) -> SetThermostat:
-    order = convert(body, THERMOSTAT_BODY)
+    _, order = parse_body(json.dumps(body).encode(), THERMOSTAT_BODY)
     return thermostat_command(order, known_programs=list(known_programs), offset_minutes=offset_minutes, now=NOW)
 
 

@@ -52,13 +52,13 @@ def _one_of_these(*names: str) -> Meta:
     return _described(anyOf=[{"required": [name]} for name in names])
 
 
-class ColorOrder(msgspec.Struct):
+class ColorOrder(msgspec.Struct, frozen=True):
     H: Annotated[float, _described(minimum=0, maximum=360)]
     S: Annotated[float, _described(minimum=0, maximum=100)]
     V: Annotated[float, _described(minimum=0, maximum=100)]
 
 
-class LightOrder(msgspec.Struct, rename="camel"):
+class LightOrder(msgspec.Struct, rename="camel", frozen=True):
     """The body of a request X2, with the names of Spec 2.7.
 
     At least one field is needed. If a field is left out, its value does not change.
@@ -69,18 +69,18 @@ class LightOrder(msgspec.Struct, rename="camel"):
     color: ColorOrder | UnsetType = msgspec.field(name="colorHSV", default=UNSET)
 
 
-class SetPointOrder(msgspec.Struct):
+class SetPointOrder(msgspec.Struct, frozen=True):
     """The set point in the body of a request X1. E12 prints degrees as a string; clients may send a string or a number."""
 
     value: Annotated[str, _described(pattern=_DECIMAL)] | float
     unit: Annotated[str, _described(pattern="^°?[CFcf]$")]
 
 
-class ProgramOrder(msgspec.Struct):
+class ProgramOrder(msgspec.Struct, frozen=True):
     number: Annotated[float, _described(multipleOf=1, minimum=0, maximum=11)]
 
 
-class ThermostatOrder(msgspec.Struct, rename="camel"):
+class ThermostatOrder(msgspec.Struct, rename="camel", frozen=True):
     """The body of a request X1, with the names of Spec 2.8.
 
     At least one field is needed. If a field is left out, its value does not change. Existing applications write the words of

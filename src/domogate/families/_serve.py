@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from email.utils import format_datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -52,6 +53,7 @@ from domogate.services.rights.access import check_standing, find_token, get_acce
 _log = get_logger(__name__)
 
 T = TypeVar("T")
+_SHORT_BODY = 256  # In bytes. Short bodies are often repeated, such as `{"status":"on"}`, so they are parsed once.
 
 
 class _Parsed(NamedTuple):
@@ -127,8 +129,9 @@ class FamilyApp:
             if target.subscription_id is not None:
                 call.subscription_id = target.subscription_id
             if operation.body is not None:
-                call.document = parse_json(await read_body(request, self._max_body))
-                call.body = convert(call.document, operation.body)
+                body = await read_body(request, self._max_body)
+                parse = _parse_short_body if len(body) <= _SHORT_BODY else parse_body
+                call.document, call.body = parse(body, operation.body)
             if target.plant_id is not None:
                 plant = self._read_model.find_plant(target.plant_id) or await self._read_model.get_plant(target.plant_id)
                 call.plant = get_access(principal, target.plant_id, plant, self._now()).plant
@@ -326,22 +329,21 @@ def check_content_type(value: bytes | None) -> None:
             raise MalformedRequest("the body's charset must be utf-8")
 
 
-def parse_json(body: bytes) -> Any:
-    """Parse any JSON value. Raises MalformedRequest if the body is not valid JSON."""
+def parse_body(body: bytes, to: type[T]) -> tuple[Any, T]:
+    """Return the JSON value of the body, and the same value as the declared type. Handlers must not change them.
+
+    The handler checks enumerations and ranges later. Raises MalformedRequest if the body is not valid JSON, or if types differ.
+    """
     try:
-        return strict_json.parse_json(body)
+        document = strict_json.parse_json(body)
     except strict_json.JsonRefused as refused:
         raise MalformedRequest(f"the body {refused}") from None
-
-
-def convert(value: Any, to: type[T]) -> T:
-    """Convert a JSON value to the declared type of the body. Raises MalformedRequest if the types differ.
-
-    The handler checks enumerations and ranges later.
-    """
-    if not isinstance(value, dict):
+    if not isinstance(document, dict):
         raise MalformedRequest("the body must be a JSON object")
     try:
-        return msgspec.convert(value, to, strict=True)
+        return document, msgspec.convert(document, to, strict=True)
     except msgspec.ValidationError as error:
         raise MalformedRequest(f"the body is not valid: {error}") from None
+
+
+_parse_short_body = lru_cache(maxsize=256)(parse_body)

@@ -12,7 +12,7 @@ from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 _FORM = WebhookFormat.THERMOSTAT
 
 
-class SubscriptionOrder(msgspec.Struct):
+class SubscriptionOrder(msgspec.Struct, frozen=True):
     """The body of a request X6. Its field has the name that existing applications send: `EndPointUrl`."""
 
     url: str = msgspec.field(name="EndPointUrl")

@@ -10,7 +10,7 @@ from domogate.families._wire import document_answer
 from domogate.families._xml import to_xml
 
 
-class Resource(msgspec.Struct, rename="camel", omit_defaults=True):
+class Resource(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
     """The body of a request E20: any JSON object. Only the types of the four fields below are checked."""
 
     vehicle_type: str | UnsetType = UNSET

@@ -53,7 +53,7 @@ _METRIC_TYPES: dict[MetricType, Literal["Text", "Number", "Object"]] = {
 }
 
 
-class SceneOrder(msgspec.Struct):
+class SceneOrder(msgspec.Struct, frozen=True):
     """The body of a request E5, which starts a scene."""
 
     status: Annotated[str, Meta(extra_json_schema={"enum": ["run"]})]

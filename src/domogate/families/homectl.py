@@ -43,7 +43,7 @@ _CONSUMPTION_UNITS: dict[Unit, Literal["watt", "watt_hour"]] = {Unit.WATT: "watt
 print_id = HEX32.print_id
 
 
-class PlugOrder(msgspec.Struct):
+class PlugOrder(msgspec.Struct, frozen=True):
     """The body of a request E1: whether the plugs are switched on or off."""
 
     status: Annotated[str, Meta(extra_json_schema={"enum": list(_PLUG_ORDERS)})]
