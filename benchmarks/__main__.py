@@ -1,12 +1,14 @@
 """`./dev bench [SCENARIO…] [--write]`: measures, prints each row at once, and fails if a limit is not met.
 
-A scenario that fails does not stop the others. `--write` puts the table into docs/performance.md, between its two marks.
+A scenario that fails does not stop the others. `--write` puts the table into docs/performance.md, between its two marks. If
+scenarios are given, the other rows of the table stay.
 """
 
 import argparse
 import asyncio
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.busy import BUSY
@@ -43,14 +45,21 @@ def _line(row: Row) -> str:
     return f"| {row.what} | {row.figure} | {row.limit}{'' if row.holds is not False else ' **missed**'} |"
 
 
-def _write(table: str) -> None:
-    page = _PAGE.read_text()
-    before, after = page.split(_BEGIN)[0], page.split(_END)[1]
-    _PAGE.write_text(f"{before}{_BEGIN}\n{table}\n{_END}{after}")
+def update_table(page: str, rows: Sequence[Row], *, keep_others: bool) -> str:
+    """Return the page with these rows in its table.
+
+    If `keep_others` is true, the other rows stay, and a row that the table already has keeps its place.
+    """
+    before, rest = page.split(_BEGIN)
+    table, after = rest.split(_END)
+    lines = {row.what: _line(row) for row in rows}
+    earlier = table.strip().removeprefix(_HEADER).strip().splitlines() if keep_others else []
+    kept = [lines.pop(line.removeprefix("| ").split(" | ")[0], line) for line in earlier]
+    return before + "\n".join([_BEGIN, _HEADER, *kept, *lines.values(), _END]) + after
 
 
 def parse_arguments(arguments: list[str]) -> tuple[list[str], bool]:
-    """Return the chosen scenarios, and whether to write the table."""
+    """Return the scenarios that were given, and whether to write the table."""
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measure, and fail when a limit is not met.")
     parser.add_argument(
         "scenarios",
@@ -58,20 +67,20 @@ def parse_arguments(arguments: list[str]) -> tuple[list[str], bool]:
         metavar="SCENARIO",
         help=f"one or more of {', '.join(SCENARIOS)}; default: all but {', '.join(PEERS)}",
     )
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="put the rows into the table of docs/performance.md")
     options = parser.parse_args(arguments)
-    chosen = options.scenarios or [name for name in SCENARIOS if name not in PEERS]
-    if unknown := [name for name in chosen if name not in SCENARIOS]:
+    given: list[str] = options.scenarios
+    if unknown := [name for name in given if name not in SCENARIOS]:
         parser.error(f"unknown scenario {', '.join(unknown)}; the scenarios are {', '.join(SCENARIOS)}")
-    return chosen, options.write
+    return given, options.write
 
 
 def main(arguments: list[str]) -> int:
-    chosen, write = parse_arguments(arguments)
+    given, write = parse_arguments(arguments)
     rows: list[Row] = []
     failed: list[str] = []
     print(_HEADER, flush=True)
-    for name in chosen:
+    for name in given or [name for name in SCENARIOS if name not in PEERS]:
         print(f"measuring {name} …", file=sys.stderr)
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
@@ -82,7 +91,7 @@ def main(arguments: list[str]) -> int:
     if failed:
         print(f"failed: {', '.join(failed)}; the other rows are valid", file=sys.stderr)
     elif write:
-        _write("\n".join([_HEADER, *map(_line, rows)]))
+        _PAGE.write_text(update_table(_PAGE.read_text(), rows, keep_others=bool(given)))
     return 1 if failed or any(row.holds is False for row in rows) else 0
 
 
