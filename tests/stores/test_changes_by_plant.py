@@ -116,6 +116,16 @@ class TestTheIndex:
         path.write_bytes(migrated_file.read_bytes())
         return sqlite_url(path)
 
+    async def test_gets_at_each_start_what_is_missing(self, both: SqlStore) -> None:
+        await switch(both, _TOGETHER, _TOGETHER)
+        await switch(both, 1, 1)
+        missing = len(await both.list_changes_of({HOUSE.id, OTHER.id}, 0, 1_000)) - await count_indexed(both)
+        assert missing > 0
+        await both.stop()
+        await both.start()
+        await switch(both, 1, 0)
+        assert await count_indexed(both) == len(await both.list_changes_of({HOUSE.id, OTHER.id}, 0, 1_000))
+
     async def test_gets_changes_only_after_some_number_of_them(self, both: SqlStore) -> None:
         await switch(both, _TOGETHER, 0)
         before = await count_indexed(both)

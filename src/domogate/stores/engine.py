@@ -143,7 +143,7 @@ class Database(ABC):
 
     @abstractmethod
     def prepare_feed(self) -> None:
-        """Make sure that the next cursors are higher than all stored cursors."""
+        """Prepare the database for new changes. The next cursors must be higher than all stored cursors."""
 
     @abstractmethod
     def connect_to_feed(self) -> Connection:

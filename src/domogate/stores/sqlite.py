@@ -81,7 +81,6 @@ class SqliteDatabase(Database):
 
     begin = "BEGIN IMMEDIATE"
     lock_retry = 0.1  # the longest pause of SQLite's busy handler
-    index_from = 0.0  # The first commit adds the changes that an earlier process has not added to the index.
 
     def __init__(self, url: URL) -> None:
         self.path = database_file(url)
@@ -178,7 +177,11 @@ class SqliteDatabase(Database):
         return _driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
 
     def prepare_feed(self) -> None:
-        """Does nothing, because the next cursor is computed from the newest change."""
+        """Let the first commit add the changes that an earlier process has not added to the index of changes by plant.
+
+        The next cursor needs no preparation: it is computed from the newest change.
+        """
+        self.index_from = 0.0
 
     def note_pruned(self, connection: Connection, last: int) -> None:
         """Does nothing, because cursors are consecutive: the oldest stored cursor shows which changes were removed."""
