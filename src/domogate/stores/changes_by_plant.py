@@ -33,7 +33,7 @@ from domogate.stores.direct import DirectStatement, Write
 from domogate.stores.tables.feed import changes, changes_by_plant
 
 INDEXED_TOGETHER = 500
-"""After this number of changes, the index gets them. So at most this number of changes is read to find the newest ones."""
+"""The index gets about this number of changes at once. A query reads at most about as many changes without the index."""
 
 _ALL_UP_TO = ""
 _COLUMNS = ["plant_id", "cursor"]
