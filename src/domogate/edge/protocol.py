@@ -279,7 +279,7 @@ class GuardedProtocol(PartWriter):
         self.refuse(Refusal(400, msg))
 
     def refuse(self, refusal: Refusal) -> None:
-        """Stop reading input, answer with the refusal unless an answer has begun, and close the connection."""
+        """Ignore further input, answer with the refusal unless an answer has begun, and close the connection."""
         self._refusal = refusal
         self.deadline = inf
         self.flow.blocked = False

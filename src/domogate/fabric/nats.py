@@ -152,11 +152,11 @@ class NatsFabric:
             await self._connection.flush()
 
     async def on_feed(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when another gateway has committed changes."""
+        """Call `callback` when a gateway has committed changes, also after commits of this gateway."""
         await self._connection.subscribe(f"{self._prefix}.feed", calling(callback))
 
     async def on_shards(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when another gateway has joined the cluster, has left it, or has released shards."""
+        """Call `callback` when a gateway, also this one, has joined the cluster, has left it, or has released shards."""
         await self._connection.subscribe(f"{self._prefix}.shards", calling(callback))
 
     def on_link(self, callback: Callable[[], None]) -> None:

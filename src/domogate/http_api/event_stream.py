@@ -39,7 +39,7 @@ async def answer_stream(opening: Awaitable[Stream]) -> Response:
 
 
 class _AsgiWriter:
-    """Writes to the client through ASGI. It is used if the server offers no direct access to the connection."""
+    """Is used if the server offers no direct access to the connection. It writes no frames: the response sends them."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

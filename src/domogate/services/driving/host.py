@@ -90,7 +90,7 @@ class Driving:
             self._begin(self._resume_queued(), "resume queued orders")
 
     async def stop(self) -> None:
-        """Stop plants and drivers. When this method returns, all reports of the drivers are in the store."""
+        """Stop plants and drivers. Running orders are ended first. Changes of devices that are not recorded yet are dropped."""
         self._stopped = True
         await cancel(*self._background)
         await self._orders.stop()

@@ -1,4 +1,4 @@
-"""The dialect `emergency`: topics and templates describe an emergency controller or unit (docs/mqtt.md has examples).
+"""The dialect `emergency`: topics, paths and maps describe an emergency controller or unit (docs/mqtt.md has examples).
 
 It only reads: a unit tests itself (EN 62034) and reports the result.
 """
