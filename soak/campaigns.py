@@ -10,20 +10,21 @@ from statistics import median
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from domogate.families import FAMILIES
 from end_to_end.test_rights import KEY, RightsMachine, SecondProcess, first_estate
 from soak.attack import attack_without_credentials
 from soak.cluster import break_a_cluster, restart_postgres
 from soak.contract import try_contract
 from soak.faults import meet_faults
+from soak.long_tests import PAGES, PROPERTIES, run_long
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
 from soak.mutations import try_mutants
 from soak.pages import keep_a_home_open
-from soak.properties import try_properties
 from soak.stalls import try_while_stalling
 from soak.streams import stream_to_thousands
 from soak.webhooks import kill_with_webhooks
-from support.fuzzing import fuzz, list_documents
+from support.fuzzing import fuzz
 from support.gateway import Gateway, running, serve_estate, start
 from support.kill_rounds import open_kill_rounds
 from support.store_access import add_credentials
@@ -76,11 +77,11 @@ def kill_again_and_again(soak: Soak) -> str:
         return rounds.summary
 
 
-def fuzz_every_document(soak: Soak) -> str:
+def fuzz_every_family(soak: Soak) -> str:
     chance = random.Random(soak.seed)
+    slugs = [family.slug for family in FAMILIES]
     requests = documents = 0
     with running(start("demo", soak.directory, LASTING)) as demo:
-        slugs = list(list_documents(demo.base_url))
         while not soak.time_is_up():
             for slug in chance.sample(slugs, len(slugs)):
                 if soak.time_is_up() and documents:
@@ -165,7 +166,11 @@ def restart_database_of_a_cluster(soak: Soak) -> str:
 
 
 def try_every_property(soak: Soak) -> str:
-    return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)
+    return run_long(PROPERTIES, soak.time_is_up, random.Random(soak.seed), soak.say)
+
+
+def look_at_every_page(soak: Soak) -> str:
+    return run_long(PAGES, soak.time_is_up, random.Random(soak.seed), soak.say)
 
 
 def try_contract_on_a_cluster(soak: Soak) -> str:
@@ -182,13 +187,14 @@ def change_the_code(soak: Soak) -> str:
 
 CAMPAIGNS = {
     "kills": Campaign("kill -9 during commands", 0.5, kill_again_and_again),
-    "fuzzing": Campaign("random requests generated from the OpenAPI documents", 0.2, fuzz_every_document),
+    "fuzzing": Campaign("random requests generated from the OpenAPI documents of the families", 0.2, fuzz_every_family),
     "rights": Campaign("users, plants and changing rights", 0.1, change_rights),
     "properties": Campaign("properties of estates, logins and stores, with many examples", 0.1, try_every_property),
     "memory": Campaign("mixed load; memory stays flat", 0.15, watch_memory),
     "mqtt": Campaign("a flood of MQTT messages; reads stay fast, memory stays flat", 0.15, flood_by_mqtt),
     "streams": Campaign("2,000 listeners and 200 changes a second; reads stay fast", 0.1, stream_events),
     "pages": Campaign("a home in a browser for as many events as in a day; memory stays flat", 0.15, keep_a_page_open),
+    "looks": Campaign("every page in all widths and both colour schemes; no barriers", 0.15, look_at_every_page),
     "webhooks": Campaign("kill -9 during deliveries to many receivers", 0.15, kill_between_deliveries),
     "faults": Campaign("faults of disk, database, process and clock; nothing acknowledged is lost", 0.3, fault_again_and_again),
     "cluster": Campaign("three gateways on PostgreSQL and NATS; faults of processes, servers and clocks", 0.3, fault_a_cluster),

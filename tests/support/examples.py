@@ -8,7 +8,15 @@ _TIMES = 10
 
 
 def examples(usual: int) -> int:
-    profile = os.environ.get("HYPOTHESIS_PROFILE")
-    if profile == FAST_PROFILE:
+    if _profile() == FAST_PROFILE:
         return min(usual, FAST_EXAMPLES)
-    return usual * _TIMES if profile == LONG_PROFILE else usual
+    return usual * _TIMES if is_long() else usual
+
+
+def is_long() -> bool:
+    """Whether the tests run as a part of `./dev soak`."""
+    return _profile() == LONG_PROFILE
+
+
+def _profile() -> str | None:
+    return os.environ.get("HYPOTHESIS_PROFILE")

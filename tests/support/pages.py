@@ -19,14 +19,17 @@ from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from domogate.console.files import load_build
 from support.browser_tab import PATIENCE, Rules, find_barriers
+from support.examples import is_long
 from support.gateway import Gateway
 
 Scheme = Literal["light", "dark"]
 
-LOOKS: tuple[tuple[int, Scheme], ...] = ((320, "light"), (320, "dark"), (768, "light"), (1440, "dark"), (1440, "light"))
-"""Widths and colour schemes in which every page is looked at."""
-
 _SCREENSHOTS = os.environ.get("DOMOGATE_SCREENSHOTS")
+_FEW_LOOKS: Sequence[tuple[int, Scheme]] = ((320, "dark"), (1440, "light"))
+_ALL_LOOKS: Sequence[tuple[int, Scheme]] = ((320, "light"), (320, "dark"), (768, "light"), (1440, "dark"), (1440, "light"))
+_LOOKS = _ALL_LOOKS if _SCREENSHOTS or is_long() else _FEW_LOOKS
+"""Widths and colour schemes in which every page is looked at. Each look takes up to two seconds."""
+
 _STOP_TRANSITIONS = """() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync('*, *::before, *::after { transition: none !important; }');
@@ -50,12 +53,12 @@ _WHEN_DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationF
 _NOT_BUILT = "the pages are not built: run ./dev web"
 
 
-def _choose_rules(look: tuple[int, Scheme], looks: Sequence[tuple[int, Scheme]]) -> Rules:
+def _choose_rules(look: tuple[int, Scheme]) -> Rules:
     """The structure of a page depends on its width. A narrower and a wider window of the same scheme show all its colours."""
     width, scheme = look
-    if look != next(other for other in looks if other[0] == width):
+    if look != next(other for other in _LOOKS if other[0] == width):
         return "colours"
-    widths = [other_width for other_width, other_scheme in looks if other_scheme == scheme]
+    widths = [other_width for other_width, other_scheme in _LOOKS if other_scheme == scheme]
     return "structure" if min(widths) < width < max(widths) else "all"
 
 
@@ -114,16 +117,16 @@ class Walk:
             *([f"the page is {wider} px wider than the window"] if wider > 0 else []),
         ]
 
-    async def find_problems_everywhere(self, name: str = "", looks: Sequence[tuple[int, Scheme]] = LOOKS) -> list[str]:
-        """Return the problems in these looks. Loading the page again for each look would take much longer."""
+    async def find_problems_everywhere(self, name: str = "") -> list[str]:
+        """Return the problems in all looks. Loading the page again for each look would take much longer."""
         found, size, look = [], self.page.viewport_size, self._look
         await self.page.evaluate(_STOP_TRANSITIONS)
-        for width, scheme in looks:
+        for width, scheme in _LOOKS:
             await self.page.set_viewport_size({"width": width, "height": 800})
             await self.page.emulate_media(color_scheme=scheme)
             await self.page.evaluate(_WHEN_DRAWN)
             self._look = f"{width}-{scheme}"
-            problems = await self.find_problems(name, _choose_rules((width, scheme), looks))
+            problems = await self.find_problems(name, _choose_rules((width, scheme)))
             found += [f"{self._look}: {problem}" for problem in problems]
         assert size is not None
         await self.page.set_viewport_size(size)

@@ -1,16 +1,16 @@
-"""The expensive properties and state machines of the tests, with new examples and ten times as many."""
+"""Expensive tests in their long form: ten times as many examples, and new ones; pages in all widths and colour schemes."""
 
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from support.examples import LONG_PROFILE
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = (
+PROPERTIES = (
     "tests/contract/test_generated_estates.py",
     "tests/end_to_end/test_identity_machine.py",
     "tests/estate/test_printing.py",
@@ -21,16 +21,21 @@ FILES = (
     "tests/stores/test_authorization_machine.py",
     "tests/stores/test_estate_roundtrip.py",
 )
+PAGES = tuple(
+    str(file.relative_to(ROOT))
+    for file in sorted(ROOT.glob("tests/browser/test_*.py"))
+    if "find_problems_everywhere" in file.read_text()
+)
 _TIMEOUT = 3600
 
 
-def try_properties(time_is_up: Callable[[], bool], chance: random.Random, say: Callable[[str], None]) -> str:
+def run_long(files: Sequence[str], time_is_up: Callable[[], bool], chance: random.Random, say: Callable[[str], None]) -> str:
     """Run the files one after the other in random order, at least one."""
     tried = 0
     while True:
-        for file in chance.sample(FILES, len(FILES)):
+        for file in chance.sample(files, len(files)):
             if tried and time_is_up():
-                return f"{tried} runs of a file of properties"
+                return f"{tried} runs of a file of tests"
             seed = chance.randrange(2**32)
             done = subprocess.run(
                 [
