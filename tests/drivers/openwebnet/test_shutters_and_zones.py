@@ -149,6 +149,22 @@ class TestZones:
         assert command_frames(device, SetThermostat(function=COOLING, mode=AUTOMATIC, program=1)) == ["*4*2101*#0##"]
         assert read_frames(device) == ["*#4*#0##"]
 
+    @pytest.mark.parametrize("what", ["1201", "1216", "2203", "3200"])
+    def test_while_a_scenario_of_the_central_unit_runs_no_program_is_shown(self, what: str) -> None:
+        device = zone("#0")
+        receive(device, "*4*110#0200*#0##", "*4*1102*#0##", f"*4*{what}*#0##")
+        assert (state_of(device).mode, state_of(device).program) == (AUTOMATIC, None)
+        receive(device, "*4*311*#0##")
+        assert state_of(device).program is None
+        receive(device, "*4*1103*#0##")
+        assert state_of(device).program == 3
+
+    @pytest.mark.parametrize("what", ["111", "311", "3100"])
+    def test_a_frame_without_a_number_leaves_the_program_as_it_is(self, what: str) -> None:
+        device = zone("#0")
+        receive(device, "*4*110#0200*#0##", "*4*1102*#0##", f"*4*{what}*#0##")
+        assert (state_of(device).mode, state_of(device).program) == (AUTOMATIC, 2)
+
     @pytest.mark.parametrize(
         ("where", "command", "frame"),
         [

@@ -12,6 +12,7 @@ from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import LightState
 from domogate.drivers.openwebnet import OpenWebNetGateway, command_session, event_session
 from domogate.drivers.openwebnet.driver import OpenWebNet
+from domogate.drivers.openwebnet.session import Session, SessionLost, open_session
 from support.clocks import LoopClock
 from support.devices import make_attached
 from support.openwebnet_bus import BusLight
@@ -56,6 +57,31 @@ class TestTroubleWithTheGateway:
             gateway.password = "54321"
             report = await setup.recorder.report_of(lamp, lambda it: it.absence is not None and "NACK" in it.absence.evidence)
             assert not report.reachable
+
+    async def test_the_first_pause_after_a_refused_password_is_short_even_after_many_lost_connections(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(event_session, "FIRST_DELAY_REFUSED", 0.05)
+        losses: list[str] = []
+
+        async def open_and_count(*arguments: Any) -> Session:
+            try:
+                return await open_session(*arguments)
+            except SessionLost as lost:
+                losses.append(str(lost))
+                raise
+
+        monkeypatch.setattr(event_session, "open_session", open_and_count)
+        async with BusGateway(BusLight("11"), password="12345") as gateway:
+            await gateway.shut()
+            async with running_driver(config(gateway, password="54321")) as setup:
+                await setup.driver.attach(PLANT, [attached_module(DeviceKind.LIGHT, where="11")])
+                await until(lambda: len(losses) >= 8)
+                await gateway.open()
+                await until(lambda: gateway.wrong_passwords == 1)
+                began = asyncio.get_running_loop().time()
+                await until(lambda: gateway.wrong_passwords == 2)
+                assert asyncio.get_running_loop().time() - began < 1.0
 
     async def test_no_gateway_there_at_first_and_then_it_comes(self) -> None:
         async with BusGateway(BusLight("11")) as gateway:

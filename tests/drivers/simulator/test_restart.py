@@ -17,25 +17,30 @@ from domogate.domain.commands import (
 )
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
+from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
 from domogate.domain.states import (
     ActivationState,
     AutomationState,
+    Battery,
     CameraState,
     Color,
+    EmergencyState,
     HeaterState,
     LightState,
     LockState,
     MultisocketState,
     PlugState,
+    RemoteState,
     State,
     ThermostatFunction,
     ThermostatMode,
     ThermostatState,
 )
+from domogate.drivers.simulator.emergency import EmergencyUnit, own_failure
 from domogate.ports import AttachedModule
 from support.clocks import NOON
 from support.devices import make_attached
-from support.simulator_setup import SimulatorSetup
+from support.simulator_setup import PLANT, SimulatorSetup
 
 LAMP = LightState(on=False, level=20, color=Color(10, 20, 20))
 THERMOSTAT = ThermostatState(
@@ -101,3 +106,68 @@ async def test_an_order_is_executed_as_without_the_restart(
     attached = make_attached(kind, state, options=options)
     expected = told(await after_orders(attached, commands, seconds, None))
     assert told(await after_orders(attached, commands, seconds, restart)) == expected
+
+
+HOUR, DAY = 3600.0, 86_400.0
+
+
+async def states_after_each(every: float, times: int, attached: AttachedModule, *, restarts: bool) -> list[State | None]:
+    """The states after each of so many steps of `every` seconds; `restarts`: the device is made again before each step."""
+    states: list[State | None] = []
+    async with SimulatorSetup(attached) as setup:
+        for _ in range(times):
+            if restarts:
+                await setup.simulator.detach(PLANT)
+                for last in setup.reports[-1:]:
+                    attached = AttachedModule(attached.module, FirstState(attached.module.id, last.state), reported_at=last.at)
+                await setup.simulator.attach(PLANT, [attached])
+            await setup.advance(every, every=60.0)
+            states.append((await setup.read()).state)
+    return states
+
+
+class TestManyRestarts:
+    """The values that change slowly, for hours or months."""
+
+    @pytest.fixture(autouse=True)
+    def _nothing_breaks_by_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(EmergencyUnit, "ODDS", 0.0)
+        monkeypatch.setattr(EmergencyUnit, "FAILS", dict.fromkeys(EmergencyTestKind, 0.0))
+
+    @pytest.mark.parametrize("every", [5 * 60.0, 20 * 60.0, 6 * HOUR])
+    async def test_do_not_change_how_fast_an_emergency_unit_charges(self, every: float) -> None:
+        function, duration = (
+            EmergencyTest(kind=kind, began_at=NOON - HOUR, ended_at=NOON, lit=HOUR) for kind in EmergencyTestKind
+        )
+        healthy = EmergencyState(failures=(Failure(FailureType.BLOCK_OK),), function_test=function, duration_test=duration)
+        discharged = msgspec.structs.replace(healthy, charge=23, charging_since=NOON)
+        unit = make_attached(DeviceKind.EMERGENCY_UNIT, discharged)
+        state = (await states_after_each(every, int(12 * HOUR / every), unit, restarts=True))[-1]
+        assert isinstance(state, EmergencyState)
+        assert state.charge is not None
+        assert 71 <= state.charge <= 73
+        assert state.charging_since == NOON
+
+    @pytest.mark.parametrize("kind", EmergencyTestKind)
+    async def test_do_not_delay_a_repair(self, kind: EmergencyTestKind) -> None:
+        broken = FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT
+        if kind is EmergencyTestKind.DURATION:
+            broken = FailureType.BLOCK_FAULTY_BATTERY
+        failed = EmergencyTest(kind=kind, began_at=NOON - 60, ended_at=NOON, lit=60.0, failure=broken)
+        state = EmergencyState(failures=(own_failure(broken),), charge=90, charging_since=NOON)
+        unit = make_attached(DeviceKind.EMERGENCY_UNIT, msgspec.structs.replace(state, **{f"{kind}_test": failed}))
+
+        async def repaired_after(*, restarts: bool) -> int:
+            states = await states_after_each(6 * HOUR, 14, unit, restarts=restarts)
+            return [getattr(state, "failures", ()) for state in states].index((Failure(FailureType.BLOCK_OK),))
+
+        repaired = await repaired_after(restarts=True)
+        assert DAY / (6 * HOUR) - 1 <= repaired <= 3 * DAY / (6 * HOUR)
+        assert repaired == await repaired_after(restarts=False)
+
+    @pytest.mark.parametrize("level", [level for level in Battery if level is not Battery.UNKNOWN])
+    async def test_do_not_change_how_fast_the_battery_of_a_remote_drains(self, level: Battery) -> None:
+        remote = make_attached(DeviceKind.REMOTE, RemoteState(battery=level), options={"lasts": 50})
+        states = await states_after_each(HOUR, 60, remote, restarts=True)
+        assert states == await states_after_each(HOUR, 60, remote, restarts=False)
+        assert {state.battery for state in states if isinstance(state, RemoteState)} == set(Battery) - {Battery.UNKNOWN}

@@ -47,19 +47,23 @@ class EventSession:
         self._log_again_at = 0.0
 
     async def run(self) -> None:
-        loop, backoff = asyncio.get_running_loop(), Backoff()
+        loop, losses, refusals = asyncio.get_running_loop(), Backoff(), Backoff()
         while True:
             began = loop.time()
             try:
                 await self._run_session()
             except SessionLost as lost:
-                why, words, first, longest = AbsenceReason.CONNECTION_LOST, str(lost), FIRST_DELAY, LONGEST_DELAY
+                why, words = AbsenceReason.CONNECTION_LOST, str(lost)
             except SessionRefused as refused:
-                why, words, first, longest = AbsenceReason.REFUSED, str(refused), FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED
-            backoff.connection_ended(loop.time() - began)
+                why, words = AbsenceReason.REFUSED, str(refused)
+            losses.connection_ended(loop.time() - began)
+            refusals.connection_ended(loop.time() - began)
             # For a gateway that counts refusals, jitter makes the pause longer. For a gateway that is only unreachable,
             # jitter makes the pause shorter.
-            pause = backoff.next_pause(first, longest, (1.0, 1.2) if why is AbsenceReason.REFUSED else (0.5, 1.0))
+            if why is AbsenceReason.REFUSED:
+                pause = refusals.next_pause(FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED, (1.0, 1.2))
+            else:
+                pause = losses.next_pause(FIRST_DELAY, LONGEST_DELAY, (0.5, 1.0))
             _log.warning(
                 "the event session is not open", gateway=self._gateway.name, why=str(why), words=words, again_in=round(pause, 1)
             )

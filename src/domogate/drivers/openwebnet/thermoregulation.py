@@ -28,6 +28,8 @@ _ACTIVE = frozenset({1, 2, 6, 7, 8, 9})
 
 LOWEST, HIGHEST = 5.0, 40.0
 PROGRAMS = range(1, 4)
+_NO_PROGRAM = 0
+"""The program of a frame that says that no program runs."""
 
 _Decoded = tuple[ThermostatFunction | None, ThermostatMode | None, int | None]
 """Function, mode and program. None if the frame does not have the value."""
@@ -62,7 +64,8 @@ def decode_what(what: int) -> _Decoded | None:
     if len(digits) == 4 and rest // 100 == 1:
         return (function, ThermostatMode.AUTOMATIC, rest % 100 if rest % 100 in PROGRAMS else None)
     if len(digits) == 4 and rest // 100 == 2:
-        return (function, ThermostatMode.AUTOMATIC, None)  # A scenario of the day: the contract has no number for it.
+        # A scenario runs instead of a program: the contract has no number for it.
+        return (function, ThermostatMode.AUTOMATIC, _NO_PROGRAM)
     if len(digits) == 5 and rest // 1000 == 3:
         return (function, ThermostatMode.PROTECTION, None)  # the residents are away for some days
     return None
@@ -135,8 +138,8 @@ class Zone(Device):
         function, mode, program = decoded
         self._function = function or self._function
         self._mode = mode or self._mode
-        if mode is ThermostatMode.AUTOMATIC:
-            self._program = program or self._program
+        if program is not None:
+            self._program = None if program == _NO_PROGRAM else program
         if event.params and (set_point := decode_temperature(event.params[0])) is not None:
             self._set_point = set_point
         return True

@@ -109,7 +109,7 @@ class _RunningTest(msgspec.Struct, frozen=True):
 class EmergencyUnit(Emergency):
     """A lamp with a battery. Tests discharge the battery."""
 
-    __slots__ = ("_charge", "_charging_since", "_due", "_repaired_at", "_running_test", "_slot_of", "_tests")
+    __slots__ = ("_charge", "_charge_time", "_charging_since", "_due", "_repaired_at", "_running_test", "_slot_of", "_tests")
 
     CHARGES_IN = 24 * 3600.0
     CHARGED_FOR = 24 * 3600.0
@@ -137,17 +137,20 @@ class EmergencyUnit(Emergency):
         self._running_test: _RunningTest | None = None
         self._due = False
         self._charge = 100.0 if first.charge is None else float(first.charge)
+        self._charge_time = start.since
+        """The time at which the charge was `_charge`. The present charge is computed from these two values."""
         since = first.charging_since
         self._charging_since = start.now if since is None else min(start.time_scale.simulated(since), start.now)
         self._repaired_at: float | None = None
-        if any(first.failures == (own_failure(test.failure),) for test in done.values() if test and test.failure):
-            # A test found this failure before a restart, so the simulator repairs it.
-            self.given = False
-            self._repaired_at = start.now + _DAY
+        for test in done.values():
+            if test is not None and test.failure is not None and first.failures == (own_failure(test.failure),):
+                # A test found this failure before a restart, so the simulator repairs it.
+                self.given = False
+                self._repaired_at = self._repair_time(test.kind, start.time_scale.simulated(test.ended_at))
         if not self.given:
             # A test that a restart interrupted does not count. It is repeated.
             self.state = msgspec.structs.replace(
-                first, charge=round(self._charge), charging_since=start.time_scale.real(self._charging_since), testing=None
+                first, charge=int(self._charge), charging_since=start.time_scale.real(self._charging_since), testing=None
             )
 
     # time
@@ -160,8 +163,10 @@ class EmergencyUnit(Emergency):
             self._continue_test(self._running_test, now)
         else:
             self._start_due_test(now)
-        if round(self._charge_at(now)) != self.state.charge:
-            self.state = msgspec.structs.replace(self.state, charge=round(self._charge_at(now)))
+        # The charge is rounded down. So a charging battery reports a new percent exactly when it has reached it, and a restart
+        # can continue from the reported charge and the time of the report.
+        if int(self._charge_at(now)) != self.state.charge:
+            self.state = msgspec.structs.replace(self.state, charge=int(self._charge_at(now)))
 
     def _start_due_test(self, now: float) -> None:
         if self._repaired_at is not None and now >= self._repaired_at:
@@ -171,7 +176,7 @@ class EmergencyUnit(Emergency):
         if in_failure(self.state.failures):
             return
         if now < self._charging_since:  # the clock was set back
-            self._charging_since = now
+            self._charging_since = self._charge_time = now
         if self._is_due(EmergencyTestKind.DURATION, now) and now - self._charging_since >= self.CHARGED_FOR:
             self._begin(EmergencyTestKind.DURATION, now)
         elif self._due or self._is_due(EmergencyTestKind.FUNCTION, now):
@@ -203,7 +208,8 @@ class EmergencyUnit(Emergency):
         if now < test.ends:
             return
         self._charge = self._charge_at(test.ends)
-        self._charging_since, self._running_test = test.ends, None
+        self._charging_since = self._charge_time = test.ends
+        self._running_test = None
         done = EmergencyTest(
             kind=test.kind,
             began_at=self.time_scale.real(test.begins),
@@ -215,13 +221,17 @@ class EmergencyUnit(Emergency):
         changes: dict[str, Any] = {of_kind: done, "testing": None, "charging_since": self.time_scale.real(test.ends)}
         if test.failure is not None:
             changes["failures"] = (own_failure(test.failure),)
-            self._repaired_at = now + _DAY * self.random.between("repair", 1, 3, self._slot_of[test.kind])
+            self._repaired_at = self._repair_time(test.kind, test.ends)
         self.state = msgspec.structs.replace(self.state, **changes)
+
+    def _repair_time(self, kind: EmergencyTestKind, ended: float) -> float:
+        """Return the time of the repair after the last test of this kind found a failure. `ended` is the end of the test."""
+        return ended + _DAY * self.random.between("repair", 1, 3, self._slot_of[kind])
 
     def _charge_at(self, now: float) -> float:
         test = self._running_test
         if test is None:
-            return min(100.0, self._charge + 100 * max(0.0, now - self._charging_since) / self.CHARGES_IN)
+            return min(100.0, self._charge + 100 * max(0.0, now - self._charge_time) / self.CHARGES_IN)
         burnt = 100 * max(0.0, min(now, test.ends) - test.begins)
         if test.failure is FailureType.BLOCK_FAULTY_BATTERY:
             return max(0.0, self._charge - burnt / (test.ends - test.begins))

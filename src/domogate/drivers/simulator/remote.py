@@ -1,48 +1,41 @@
 """Simulated remotes, which have a battery, and simulated modules of the kind `gateway`."""
 
-from math import floor
-
 from domogate.domain.plants import Module
 from domogate.domain.states import Battery, GatewayState, RemoteState
 from domogate.drivers.simulator.device import Device, Start
-from domogate.drivers.simulator.seeded_random import SeededRandom
+from domogate.drivers.simulator.seeded_random import SeededRandom, TimeSlots
 
 _WORDS = (Battery.VERY_LOW, Battery.LOW, Battery.MEDIUM, Battery.HIGH, Battery.FULL)
-"""The battery levels from empty to full. Each stands for a fifth of the charge."""
+"""The battery levels from empty to full. A battery has each level for a fifth of the time that it lasts."""
 
 
 class Remote(Device[RemoteState]):
     """A remote. Its battery drains and is replaced when it is empty.
 
-    The option `lasts` is the number of hours that a battery lasts. The default is about a year.
+    The option `lasts` is the number of hours that a battery lasts. The default is about a year. The times at which the level
+    changes depend only on the seed and this option, so a restart does not change them.
     """
 
-    __slots__ = ("_charge", "_lasts")
+    __slots__ = ("_slot", "_slots")
     reports = RemoteState
 
     def __init__(self, module: Module, state: RemoteState | None, start: Start) -> None:
         super().__init__(module, state, start)
         hours = self.options.get("lasts")
-        self._lasts = self.random.between("lasts", 250, 500) * 86_400 if hours is None else hours * 3600
-        battery = self.state.battery
-        fifth = 0 if battery is Battery.UNKNOWN else _WORDS.index(battery)
-        self._charge = (fifth + 0.05 + 0.9 * self.random.of("charge")) / len(_WORDS)
-        """The charge at the start: a random value in the fifth that the battery level of the state stands for."""
+        lasts = self.random.between("lasts", 250, 500) * 86_400 if hours is None else hours * 3600
+        self._slots = TimeSlots(self.random, "battery", lasts / len(_WORDS))
+        self._slot = self._slots.at(start.since)
 
     def first_state(self) -> RemoteState:
         return RemoteState(battery=self.random.pick("battery", _WORDS), firmware=_firmware(self.random))
 
-    def charge_at(self, now: float) -> float:
-        """Return the charge of the battery. It falls from 1 to 0; then a new battery starts at 1 again."""
-        return (self._charge - (now - self.made_at) / self._lasts) % 1.0
-
     def evolve(self, now: float) -> None:
-        before = self.state.battery
-        if before is Battery.UNKNOWN:
+        slot, before = self._slots.at(now), self.state.battery
+        if slot == self._slot or before is Battery.UNKNOWN:
             return
-        battery = _WORDS[min(floor(self.charge_at(now) * len(_WORDS)), len(_WORDS) - 1)]
-        if battery is not before:
-            self.state = RemoteState(battery=battery, firmware=self.state.firmware)
+        # After the lowest level, a new battery is full. If the clock was set back, the level rises again.
+        battery = _WORDS[(_WORDS.index(before) - (slot - self._slot)) % len(_WORDS)]
+        self._slot, self.state = slot, RemoteState(battery=battery, firmware=self.state.firmware)
 
 
 class Gateway(Device[GatewayState]):
