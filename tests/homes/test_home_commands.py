@@ -14,7 +14,7 @@ from domogate.domain.limits import Limits
 from domogate.domain.people import HOME_SCOPE
 from domogate.domain.plants import Module, SceneDetail, Topology
 from domogate.domain.states import CameraState, Report
-from domogate.ports import Picture
+from domogate.ports import Picture, StoreNotWritable
 from domogate.services.homes.limits import ACTIONS, MOST_OPEN, REQUESTS
 from support.clocks import NOW
 from support.full_plant import FULL_PLANT, MODULE_OF
@@ -66,6 +66,19 @@ class TestCommandModule:
         api.backend.drivers["simulator"].trouble = DeviceOffline("the device is offline")
         result = await api.ok("POST", LAMP_COMMANDS, LIGHT_ON)
         assert (result["outcome"], result["module"]["reachable"]) == ("unreachable", False)
+
+    async def test_an_order_that_cannot_be_written_now_is_503_and_may_be_sent_again(
+        self, api: HomeApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fail(*_: object, **__: object) -> None:
+            raise StoreNotWritable("the disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(api.env.store, "add_orders", fail)
+            answer = await api.send("POST", LAMP_COMMANDS, LIGHT_ON)
+        assert (answer.status_code, answer.headers.get("retry-after")) == (503, "1")
+        assert "was not sent" in answer.json()["detail"]
+        assert (await api.ok("POST", LAMP_COMMANDS, LIGHT_ON))["outcome"] == "confirmed"
 
     async def test_the_same_key_is_carried_out_once_and_only_for_the_same_person(self, api: HomeApi) -> None:
         path, headers = f"/homes/{HOUSE.id}/modules/{LAMP.id}/commands", {"idempotency-key": "a key"}

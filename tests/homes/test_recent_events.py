@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from domogate.domain.faults import DeviceOffline, DeviceRefused
 from domogate.domain.limits import Limits
 from domogate.domain.people import User
 from domogate.domain.reachability import Absence, AbsenceReason
@@ -33,6 +34,27 @@ class TestCommands:
         assert event["command"] == {"do": "set light", "on": True}
         (own,) = await recent(api, BRUNO)
         assert own["by"] == {"name": "Bruno", "isMe": True}
+
+    async def test_their_outcome_is_the_outcome_that_the_answer_had(self, api: HomeApi) -> None:
+        async def send(trouble: Exception | None) -> str:
+            api.env.clock.at += 1
+            api.backend.drivers["simulator"].trouble = trouble
+            result = await api.ok("POST", LAMP_COMMANDS, {"do": "set light", "on": True})
+            return str(result["outcome"])
+
+        async def report(*, reachable: bool) -> None:
+            api.env.clock.at += 1
+            await api.env.store.record((Report(HOUSE.id, LAMP.id, api.env.clock.at, reachable=reachable),))
+
+        answered = [await send(DeviceRefused("the lamp is too hot"))]
+        await report(reachable=False)
+        answered.append(await send(DeviceOffline("the device is offline")))
+        await report(reachable=True)
+        answered.append(await send(DeviceRefused("the lamp is too hot")))
+        answered.append(await send(None))
+        assert answered == ["refused", "unreachable", "refused", "confirmed"]
+        events = [event for event in await recent(api) if event["kind"] == "command"]
+        assert [event["outcome"] for event in events] == answered[::-1]
 
     async def test_each_step_of_a_scene_is_an_event(self, api: HomeApi) -> None:
         await api.ok("POST", f"/homes/{HOUSE.id}/scenes/{SCENE.id}/run", status=204)

@@ -9,6 +9,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused
 from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.states import Color, ThermostatMode
+from domogate.ports import StoreTimeout
 from support.clocks import NOW
 from support.full_plant import FULL_PLANT, MODULE_OF, house_module_path, module_path
 from support.http import case
@@ -108,6 +109,17 @@ class TestCommands:
         order = await driven.ok("POST", house_module_path(LAMP, "/commands"), {"do": "set light", "on": True})
         assert (order["state"], order["problem"]) == ("failed", str(trouble))
         assert order["endedAt"] is not None
+
+    async def test_a_database_that_does_not_answer_is_503_with_the_time_to_wait(
+        self, driven: ManagementApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def hang(*_: object, **__: object) -> None:
+            raise StoreTimeout("the database did not answer")
+
+        monkeypatch.setattr(driven.env.store, "add_orders", hang)
+        answer = await driven.send("POST", house_module_path(LAMP, "/commands"), {"do": "set light", "on": True})
+        assert (answer.status_code, answer.headers.get("retry-after")) == (503, "1")
+        assert driven.backend.drivers["simulator"].orders == []
 
     async def test_an_injected_fault_applies_to_operators_too(self, driven: ManagementApi) -> None:
         await driven.ok("POST", f"/plants/{HOUSE.id}/faults", {"fault": "refusing"}, status=201)

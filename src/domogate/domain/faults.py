@@ -133,7 +133,7 @@ class NoSuchSubscription(Fault):
 
 
 class SubscriptionExists(Fault):
-    """The application already has a thermostat subscription for this user and plant (X6)."""
+    """For this user and plant, the application has a subscription (X6), a webhook with this URL, or too many webhooks."""
 
     code = 2011
 
@@ -209,7 +209,10 @@ class EchoTimeout(Fault):
 
 
 class Internal(Fault):
-    """The gateway failed. `is_temporary`: the database could not be reached, and the same request may succeed later."""
+    """The gateway failed.
+
+    `is_temporary`: the same request may succeed later, for example because the database could not be reached.
+    """
 
     code = 5999
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import ValueOutOfRange
+from domogate.domain.faults import Fault, ValueOutOfRange
 from domogate.domain.ids import HEX32
 from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.domain.plants import Ambient, Module, Plant
@@ -18,7 +18,7 @@ from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation, topology_operation
 from domogate.families._wire import EMPTY_ANSWER, Hex32, cached_answer, json_answer, print_time
-from domogate.services.audit import AuditAction, note_done
+from domogate.services.audit import AuditAction, note_command, note_done
 from domogate.services.plants.read_model import PlantView
 
 _DEVICES: dict[DeviceKind, Literal["plug", "heater", "light", "automation", "energymeter", "remote"]] = {
@@ -135,8 +135,13 @@ async def switch_plugs(services: Services, call: Call) -> Answer:
     on = _PLUG_ORDERS.get(order.status)
     if on is None:
         raise ValueOutOfRange("status must be on or off")
-    await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on, by=call.principal.user_id)
-    note_done(services.audit, call, AuditAction.COMMAND, f"E1 plugs {order.status} in ambient:{call.ambient.id}")
+    what, user_id = f"E1 plugs {order.status} in ambient:{call.ambient.id}", call.principal.user_id
+    try:
+        await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on, by=user_id)
+    except Fault as fault:
+        note_command(services.audit, user_id, what, fault, call.address)
+        raise
+    note_done(services.audit, call, AuditAction.COMMAND, what)
     return EMPTY_ANSWER
 
 

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import Fault
 from domogate.domain.people import Scope
 from domogate.domain.plants import Program, ThermostatDetail
 from domogate.domain.states import ThermostatState
@@ -44,7 +45,7 @@ from domogate.families._wire import (
     keep_state_answer,
     print_time,
 )
-from domogate.services.audit import AuditAction, note_done
+from domogate.services.audit import AuditAction, note_command, note_done
 from domogate.services.plants.read_model import ModuleView, PlantView
 
 
@@ -122,8 +123,13 @@ async def set_chronothermostat(services: Services, call: Call) -> Answer:
         offset_minutes=state.utc_offset_minutes if isinstance(state, ThermostatState) else 0,
         now=services.clock.now(),
     )
-    await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=call.principal.user_id)
-    note_done(services.audit, call, AuditAction.COMMAND, f"X1 set chronothermostat:{call.module.module.id}")
+    what, user_id = f"X1 set chronothermostat:{call.module.module.id}", call.principal.user_id
+    try:
+        await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=user_id)
+    except Fault as fault:
+        note_command(services.audit, user_id, what, fault, call.address)
+        raise
+    note_done(services.audit, call, AuditAction.COMMAND, what)
     return EMPTY_ANSWER
 
 

@@ -13,7 +13,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.homes.services import HomeCall, HomeServices
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
-from domogate.services.homes.commands import Outcome, outcome_of
+from domogate.services.homes.commands import Outcome
 from domogate.services.homes.homes import Home
 from domogate.services.homes.recent import RecentEvent
 from domogate.services.rights.access import Role
@@ -101,7 +101,7 @@ async def _event_out(services: HomeServices, call: HomeCall, home: Home, event: 
         module=None if module is None else module.module.name,
         by=None if order is None else await name(order.order.user_id),
         command=None if order is None else command_body(order.order.command),
-        outcome=None if order is None else outcome_of(order),
+        outcome=event.outcome,
         state=None if event.state is None else state_out(event.state),
         reachable=event.reachable,
         people=[person for member in event.members if (person := await name(member)) is not None],

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from domogate.domain.commands import OrderState
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.ids import Id
@@ -17,7 +16,7 @@ from domogate.http_api.requests import read_optional_id
 from domogate.management.orders import OrderOut, order_out
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.ports import ModuleFilter, PlacedModule
-from domogate.services.audit import AuditAction, AuditResult
+from domogate.services.audit import AuditAction, note_command
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.refusals import Conflict, NotFound, Reason
 from domogate.wire import JsonObject, OutputModel
@@ -164,15 +163,8 @@ async def command_module(services: ManagementServices, call: OperatorCall, body:
     module = view.module
     command = to_command(body, module, view.state, services.clock.now())
     record = await services.devices.control.order(plant.plant.id, module.id, command, key=call.header, by=call.caller.user_id)
-    confirmed = record.state is OrderState.CONFIRMED
-    services.audit.note(
-        AuditAction.COMMAND,
-        who=call.caller.user_id,
-        what=f"management {word_of(command)}:{module.id}",
-        result=AuditResult.OK if confirmed else AuditResult.FAILED,
-        address=call.address,
-        detail={"order": record.order.id, "state": record.state},
-    )
+    what = f"management {word_of(command)}:{module.id}"
+    note_command(services.audit, call.caller.user_id, what, record, call.address)
     return order_out(record)
 
 

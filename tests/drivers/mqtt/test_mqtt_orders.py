@@ -1,7 +1,10 @@
 """Orders through a real mosquitto: when they are sent, what confirms them, and what is known afterwards."""
 
 import json
+import os
+import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from domogate.drivers.mqtt import MqttBroker, broker_session, calls
 from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.properties import Publication
 from support.driver_bench import PATIENCE, PLANT, is_off
-from support.mosquitto import DeviceClient, Mosquitto
+from support.mosquitto import DeviceClient, Mosquitto, mosquitto
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
 from support.mqtt_setup import attached_module, running_driver, zigbee_lamp
 
@@ -103,6 +106,29 @@ class TestOrders:
             assert report.state is None, "nobody knows what it is in"
             await bench.recorder.until(lambda: [payload for _, payload, _ in device.received] == [b"true"])
         device.close()
+
+    async def test_an_order_that_no_broker_acknowledged_is_not_confirmed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        options = {"dialect": "generic", "confirm": "broker", "command": {"on": {"topic": "blind/set"}}}
+        lamp = attached_module("blind", DeviceKind.LIGHT, options, known=True)
+        publish = calls.publish
+
+        async def publish_and_lose_the_broker(*given: Any) -> Any:
+            ack = await publish(*given)
+            os.kill(broker.pid, signal.SIGKILL)
+            return ack
+
+        with mosquitto(tmp_path) as broker:
+            async with running_driver(MqttBroker(url=broker.url)) as bench:
+                await bench.attach(lamp)
+                await bench.recorder.until(lambda: bench.driver.sessions["main"].connection is not None)
+                os.kill(broker.pid, signal.SIGSTOP)
+                monkeypatch.setattr(calls, "publish", publish_and_lose_the_broker)
+                order = bench.order(lamp, SetLight(on=True), within=2)
+                with pytest.raises(DeviceTimeout, match="did not confirm"):
+                    await bench.driver.execute(order)
+                assert bench.clock.now() >= order.deadline, "the device may have received the order"
 
     async def test_a_device_without_topics_of_its_own_never_counts_as_silent(
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch

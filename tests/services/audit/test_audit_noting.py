@@ -3,11 +3,22 @@
 import asyncio
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.audit import AuditEntry
-from domogate.services.audit import COMMAND_LINE, GONE, AuditAction, AuditLog, AuditResult, client_ref, user_ref
+from domogate.domain.faults import (
+    CommandNotSupported,
+    DeviceOffline,
+    DeviceRefused,
+    DeviceTimeout,
+    Fault,
+    Internal,
+    NoPlug,
+    OrderKeyTaken,
+)
+from domogate.services.audit import COMMAND_LINE, GONE, AuditAction, AuditLog, AuditResult, client_ref, note_command, user_ref
 from support.audit_store import PSEUDONYM, USER, MemoryAuditStore, note
 from support.clocks import ManualClock
 from support.examples import examples
@@ -218,3 +229,32 @@ class TestPseudonyms:
         entry = store.records[0].entry
         assert "@" not in repr(entry)
         assert entry.what == "invited <(an e-mail)>, role: allowed"
+
+
+class TestFailedCommands:
+    @pytest.mark.parametrize(
+        ("fault", "state"),
+        [
+            (DeviceOffline("the plug is offline"), "failed"),
+            (DeviceRefused("the plug is locked"), "failed"),
+            (CommandNotSupported("the lamp has no levels"), "failed"),
+            (DeviceTimeout("the plug did not answer"), "expired"),
+            (Internal("the answer of the device could not be recorded"), "unknown"),
+        ],
+    )
+    async def test_the_record_has_the_state_in_which_the_order_ended(
+        self, log: AuditLog, store: MemoryAuditStore, fault: Fault, state: str
+    ) -> None:
+        note_command(log, USER, "E1 plugs on", fault, "192.0.2.7")
+        await settle(store, 1)
+        assert store.records[0].entry == AuditEntry(
+            ManualClock().now(), "command", PSEUDONYM, "E1 plugs on", "failed", "192.0.2.7", {"state": state}
+        )
+
+    @pytest.mark.parametrize("fault", [NoPlug("the ambient has no plug"), OrderKeyTaken("this order was given before")])
+    async def test_nothing_is_recorded_if_nothing_was_ordered(
+        self, log: AuditLog, store: MemoryAuditStore, fault: Fault
+    ) -> None:
+        note_command(log, USER, "E1 plugs on", fault, "192.0.2.7")
+        await log.flush()
+        assert store.records == []

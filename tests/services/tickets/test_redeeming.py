@@ -15,6 +15,7 @@ from domogate.domain.people import Scope, Standing
 from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.states import CameraState, LockState
 from domogate.ports import OrderFilter
+from domogate.services.driving import calls
 from domogate.services.tickets.permits import TicketAction
 from support.ticket_setup import (
     APP,
@@ -297,6 +298,23 @@ class TestADevice:
         # In a cluster, the ticket was used before the order was written.
         is_used = in_cluster and write == "add_orders"
         assert (await setup.redeem(ticket)).status_code == (409 if is_used else 200)
+
+    @pytest.mark.parametrize("in_cluster", [False, True])
+    async def test_that_is_not_asked_because_its_plant_is_too_busy_is_no_open_door(
+        self, setup: TicketSetup, monkeypatch: pytest.MonkeyPatch, in_cluster: bool
+    ) -> None:
+        setup.in_cluster = in_cluster
+        setup.set_deadline(DEADLINE)
+        ticket = await setup.mint()
+        with monkeypatch.context() as patched:
+            patched.setattr(calls, "MOST_IN_A_PLANT", 0)
+            answer = await setup.redeem(ticket)
+        body = answer.json()
+        assert (answer.status_code, answer.headers.get("retry-after"), body["type"]) == (503, "1", "about:blank")
+        assert "the device was not asked" in body["detail"].lower()
+        assert await setup.store.list_orders(OrderFilter(HOUSE.id), 10) == []
+        assert await setup.state_of(GATE) == CLOSED
+        assert (await setup.redeem(ticket)).status_code == (409 if in_cluster else 200)
 
 
 class TestWhatIsNoted:

@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Awaitable, Iterable
+from contextlib import suppress
 
 from domogate.domain.commands import Order, SetLight
 from domogate.domain.devices import DeviceKind
@@ -116,9 +117,10 @@ async def _call(
                 acks.append(await publish(session, publication, call, deadline))
                 module.unanswered = True  # Set after the first message, because a later message may fail.
             if by_broker:
-                acknowledged = asyncio.gather(*acks, return_exceptions=True)
-                await _in_time(session, acknowledged, deadline, "the broker did not acknowledge it")
-                call.end()
+                # If the connection is lost, nothing confirms the order. It ends at its deadline, with DeviceTimeout.
+                with suppress(ConnectionLost):
+                    await _in_time(session, asyncio.gather(*acks), deadline, "the broker did not acknowledge it")
+                    call.end()
             await wait_answer(session, call, deadline)
             module.unanswered = False
     finally:

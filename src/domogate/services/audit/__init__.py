@@ -1,7 +1,7 @@
 """The audit log. `AuditLog` writes the log. `AuditTrail` reads the log and verifies its chain of hashes."""
 
 from domogate.services.audit.actions import COMMAND_LINE, GATEWAY, GONE, NOBODY, AuditAction, AuditResult
-from domogate.services.audit.log import AuditLog, client_ref, key_ref, note_done, note_refusal, user_ref
+from domogate.services.audit.log import AuditLog, client_ref, key_ref, note_command, note_done, note_refusal, user_ref
 from domogate.services.audit.trail import NEWEST, AuditTrail, Broken, Verification
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Verification",
     "client_ref",
     "key_ref",
+    "note_command",
     "note_done",
     "note_refusal",
     "user_ref",

@@ -53,7 +53,6 @@ class AuditAction(StrEnum):
     # the logbook of emergency lighting
     LOGBOOK_WRITTEN = "logbook written"
     # the operator
-    MANAGEMENT = "management"
     ESTATE_IMPORTED = "estate imported"
     ESTATE_EXPORTED = "estate exported"
     AUDIT_EXPORTED = "audit exported"

@@ -13,7 +13,8 @@ from typing import Protocol
 
 from domogate.common.log import get_logger
 from domogate.domain.audit import AuditEntry
-from domogate.domain.faults import NotYourPlant, ScopeMissing
+from domogate.domain.commands import OrderRecord, OrderState, end_after
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal, NotYourPlant, ScopeMissing
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Principal
 from domogate.ports import Audit, AuditStore, Clock
@@ -70,6 +71,27 @@ class AuditedCall(Protocol):
 def note_done(audit: Audit, call: AuditedCall, action: AuditAction, what: str) -> None:
     """Record that the caller did this action, with the result OK. `what` is the object of the action, such as a plant."""
     audit.note(action, who=user_ref(call.principal.user_id), what=what, result=AuditResult.OK, address=call.address)
+
+
+_AUDITED_FAILURES = (DeviceOffline, DeviceTimeout, DeviceRefused, Internal)
+"""`note_command` records a command only after these faults. After other faults, such as NoPlug, there was no command."""
+
+
+def note_command(audit: Audit, user_id: Id, what: str, outcome: OrderRecord | Fault, address: str) -> None:
+    """Record a command to a device, with the result OK if the device confirmed it, otherwise with the result FAILED.
+
+    `outcome` is the order of the command, or the fault with which the command ended.
+    """
+    if isinstance(outcome, OrderRecord):
+        state, detail = outcome.state, {"order": outcome.order.id}
+    elif isinstance(outcome, _AUDITED_FAILURES):
+        # If the gateway failed, the device may have executed the command.
+        state, detail = OrderState.UNKNOWN if isinstance(outcome, Internal) else end_after(outcome), {}
+    else:
+        return
+    result = AuditResult.OK if state is OrderState.CONFIRMED else AuditResult.FAILED
+    who, detail["state"] = user_ref(user_id), state
+    audit.note(AuditAction.COMMAND, who=who, what=what, result=result, address=address, detail=detail)
 
 
 class AuditLog(AuditTrail):

@@ -8,6 +8,7 @@ limits (Spec 8), and pictures that are too large or of another type than allowed
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from copy import copy
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -75,7 +76,7 @@ class Outcome(Generic[T]):
             self._waiting.append(future)
             await future
         if isinstance(self._result, Fault):
-            raise type(self._result)(self._result.message)
+            raise copy(self._result)
         result: T = self._result
         return result
 
@@ -129,10 +130,11 @@ class DriverCalls:
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
         """Start a call, and return its outcome. The outcome has a result at most `_LEEWAY` after the deadline.
 
-        Raises DeviceTimeout if the plant has too many calls.
+        Raises Internal if the plant has too many calls. Then nothing is sent or stored, so the request may be repeated.
         """
         if self.running >= MOST_IN_A_PLANT:
-            raise DeviceTimeout("the device was not asked: too many orders and questions of this plant are waiting")
+            busy = "the device was not asked: too many orders and questions of this plant are waiting"
+            raise Internal(busy, is_temporary=True)
         loop = asyncio.get_running_loop()
         call = DriverCall(loop.time() + deadline - self._clock.now(), Outcome(loop))
         self.running += 1

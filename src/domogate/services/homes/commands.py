@@ -13,7 +13,7 @@ from domogate.domain.people import Principal
 from domogate.domain.plants import Module
 from domogate.domain.states import CameraState
 from domogate.ports import Audit, Clock, Picture
-from domogate.services.audit import AuditAction, AuditResult, client_ref
+from domogate.services.audit import AuditAction, AuditResult, client_ref, note_command
 from domogate.services.homes.homes import DOOR_SCOPE, Home, uses_doors
 from domogate.services.homes.limits import PersonLimits
 from domogate.services.plants.control import Control
@@ -47,8 +47,10 @@ _OUTCOME_OF = {
 }
 
 
-def outcome_of(record: OrderRecord) -> Outcome:
-    return _OUTCOME_OF.get(record.state, Outcome.UNKNOWN)
+def outcome_of(record: OrderRecord, *, reachable: bool) -> Outcome:
+    """`reachable`: whether the module could be reached when the order ended."""
+    outcome = _OUTCOME_OF.get(record.state, Outcome.UNKNOWN)
+    return Outcome.UNREACHABLE if outcome is Outcome.REFUSED and not reachable else outcome
 
 
 class CommandResult(msgspec.Struct, frozen=True):
@@ -84,18 +86,9 @@ class HomeCommands:
         order_id = None if key is None else _order_id(principal.user_id, key)
         with self._limits.hold(principal.user_id):
             record = await self._control.order(home.plant.id, module.id, command, key=order_id, by=principal.user_id)
-        outcome = outcome_of(record)
-        if outcome is Outcome.REFUSED and not view.reachable:
-            outcome = Outcome.UNREACHABLE
-        self._audit.note(
-            AuditAction.COMMAND,
-            who=principal.user_id,
-            what=f"home {word_of(command)}:{module.id} by {client_ref(principal.client_id)}",
-            result=AuditResult.OK if outcome is Outcome.CONFIRMED else AuditResult.FAILED,
-            address=address,
-            detail={"order": record.order.id, "state": record.state},
-        )
-        return CommandResult(record, outcome, view)
+        what = f"home {word_of(command)}:{module.id} by {client_ref(principal.client_id)}"
+        note_command(self._audit, principal.user_id, what, record, address)
+        return CommandResult(record, outcome_of(record, reachable=view.reachable), view)
 
     async def run_scene(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> None:
         """Start a scene. Wait until all its steps are stored, but not until they are executed.

@@ -12,6 +12,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.states import EmergencyState, State, ThermostatState, without_readings
 from domogate.ports import FeedStore, OrderFilter, OrderStore
 from domogate.services.events.notices import find_notice
+from domogate.services.homes.commands import Outcome, outcome_of
 from domogate.services.homes.homes import Home
 from domogate.services.homes.joining import find_joined_at
 from domogate.services.rights.access import Access
@@ -28,14 +29,15 @@ _AFTER_ORDER = 5.0
 class RecentEvent(msgspec.Struct, frozen=True):
     """One event of a home.
 
-    If the event is a command, `kind` is None, and `order` is the order of the command. `members` are the users whose membership
-    changed.
+    If the event is a command, `kind` is None, `order` is the order of the command, and `outcome` is the outcome that the answer
+    to the command had. `members` are the users whose membership changed.
     """
 
     at: float
     kind: NoticeKind | None
     module_id: Id | None = None
     order: OrderRecord | None = None
+    outcome: Outcome | None = None
     state: State | None = None
     reachable: bool | None = None
     members: tuple[Id, ...] = ()
@@ -55,7 +57,11 @@ class RecentEvents:
         """Return the newest events, the newest first."""
         orders = await self._list_orders(home)
         changes = await self._store.list_newest_of(home.plant.id, _CHANGES)
-        events = [RecentEvent(record.queued_at, None, Id(record.order.module_id), record) for record in orders]
+        turns = [(change.at, event) for change in changes if isinstance(event := change.event, StateChanged) and event.turned]
+        events = []
+        for record in orders:
+            outcome = outcome_of(record, reachable=_was_reachable(home, record, turns))
+            events.append(RecentEvent(record.queued_at, None, record.order.module_id, record, outcome))
         events += [event for event in [*_find_events(changes, home.access)][::-1] if not _is_effect(event, orders)]
         return sorted(events, key=lambda event: event.at, reverse=True)[:limit]
 
@@ -98,6 +104,21 @@ def _shown(state: State | None) -> object:
     if isinstance(state, ThermostatState):
         state = msgspec.structs.replace(state, load_active=False, utc_offset_minutes=0)
     return without_readings(state)
+
+
+def _was_reachable(home: Home, record: OrderRecord, turns: Sequence[tuple[float, StateChanged]]) -> bool:
+    """Whether the module could be reached when the order ended.
+
+    `turns` are the changes with which a module went offline or came back, with their times, in order.
+    """
+    module_id, ended_at = record.order.module_id, record.ended_at or record.queued_at
+    reachable = home.view.modules[module_id].reachable
+    for at, event in turns:
+        if event.module_id == module_id:
+            if at > ended_at:
+                return not event.reachable
+            reachable = event.reachable
+    return reachable
 
 
 def _is_effect(event: RecentEvent, orders: Sequence[OrderRecord]) -> bool:

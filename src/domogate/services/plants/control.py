@@ -38,7 +38,8 @@ _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 _LAST_LOOKUP = 0.15
 """In seconds after the deadline. After this time, there is no further pause and lookup.
 
-So the caller gets an answer at most 0.25 s after the deadline.
+If the database does not answer, this is also the longest wait for it. So the caller gets an answer at most 0.25 s after the
+deadline.
 """
 
 # When plugs fail in different ways, the answer has the worst fault (Decision 0024).
@@ -141,8 +142,8 @@ class Control:
     ) -> Report:
         """Send a command. `key` is the id of the order, and `by` is the person who sends the command.
 
-        Raises DeviceOffline, DeviceTimeout, DeviceRefused. Raises OrderKeyTaken if `key` was used for another command, or if it
-        was used before and `once` is true.
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal. Raises OrderKeyTaken if `key` was used for another
+        command, or if it was used before and `once` is true.
         """
         return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by, once=once))
 
@@ -152,7 +153,8 @@ class Control:
         """Send a command, and return the record of the order. A failure of the device is in the record and is not raised.
 
         `key` is an idempotency key: a repeated key returns the same record and sends nothing. Raises OrderKeyTaken if
-        the key was used for another command, ValueOutOfRange if the key is not valid, and Internal if the store fails.
+        the key was used for another command, ValueOutOfRange if the key is not valid, and Internal if the store fails or the
+        plant has too many calls.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
@@ -163,17 +165,24 @@ class Control:
                 raise OrderKeyTaken("this idempotency key was used for another command")
             if known.state.is_end:
                 return known
-        state, problem = OrderState.CONFIRMED, ""
+        state, problem, begun_at = OrderState.CONFIRMED, "", self._clock.now()
         try:
             await self._fabric.execute(order)
         except (DeviceOffline, DeviceTimeout, DeviceRefused) as fault:
             state, problem = end_after(fault), fault.message
-        stored = await self._find_ended(order)
-        if stored is not None:
-            return stored
-        # The order was not written, because no gateway drives the plant or the deadline had passed.
-        now = self._clock.now()
-        return OrderRecord(order, state, queued_at=now, ended_at=now, problem=problem)
+        now, sent_at = self._clock.now(), None
+        try:
+            async with asyncio.timeout(max(0.0, order.deadline - now) + _LAST_LOOKUP):
+                stored = await self._find_ended(order)
+            if stored is not None:
+                return stored
+            # The order was not written, because no gateway drives the plant or the deadline had passed.
+        except (TimeoutError, StoreUnavailable) as error:
+            _log.warning(
+                "record of an order not read", order_id=order.id, plant_id=plant_id, reason=str(error) or "no answer in time"
+            )
+            sent_at = begun_at  # The order may have been sent, so the record must not say that it was not.
+        return OrderRecord(order, state, queued_at=begun_at, sent_at=sent_at, ended_at=now, problem=problem)
 
     async def _find_ended(self, order: Order) -> OrderRecord | None:
         """Wait until the record of the order has a final state, and return the record.

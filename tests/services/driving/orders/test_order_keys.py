@@ -7,6 +7,7 @@ import pytest
 
 from domogate.domain.commands import Order, OrderState
 from domogate.domain.faults import DeviceOffline, DeviceTimeout, OrderKeyTaken, ValueOutOfRange
+from domogate.ports import StoreTimeout
 from support.clocks import NOON, LoopClock, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id
@@ -128,6 +129,29 @@ class TestAnOrderUnderAKey:
             assert deadline <= clock.now() < deadline + 0.25
             store.gate.set()
         assert record.state is OrderState.SENT
+
+    @pytest.mark.parametrize("problem", ["hangs", "is gone"])
+    async def test_whose_record_cannot_be_read_is_answered_in_time_as_the_device_left_it(
+        self, store: FakeStore, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, problem: str
+    ) -> None:
+        async def find_order(order_id: str) -> None:
+            if problem == "hangs":
+                await asyncio.sleep(4)
+            raise StoreTimeout("the database did not answer")
+
+        clock = driver.clock = LoopClock()
+        plant = store.add_plant(LAMP)
+        monkeypatch.setattr(store, "find_order", find_order)
+        async with OrderSetup(store, clock, driver) as setup:
+            assert (await setup.control.order(plant, LAMP.id, ON)).state is OrderState.CONFIRMED
+            driver.pause = asyncio.Event()
+            begun = clock.now()
+            store.gate = asyncio.Event()
+            record = await setup.control.order(plant, LAMP.id, OFF)
+            assert begun + 5 <= clock.now() < begun + 5.25 + 1e-6
+            store.gate.set()
+        assert (record.state, record.problem) == (OrderState.EXPIRED, "the device did not answer in time")
+        assert record.sent_at == begun, "the device may have received the order"
 
     async def test_that_comes_too_late_has_expired_and_is_not_sent(
         self, store: FakeStore, driver: FakeDriver, clock: ManualClock
