@@ -81,7 +81,7 @@ class TestWhat:
     @pytest.mark.slow
     async def test_the_algorithms_are_those_of_the_keys(self, browser: Browser, provider: Provider) -> None:
         assert (await read(browser))["id_token_signing_alg_values_supported"] == ["ES256"]
-        await provider.store.add_signing_key(new_signing_key("RS256", provider.clock.now()))
+        await provider.store.change_signing_keys(lambda _: [new_signing_key("RS256", provider.clock.now())])
         assert (await read(browser))["id_token_signing_alg_values_supported"] == ["ES256", "RS256"]
 
     async def test_every_response_type_and_mode_is_taken(self, browser: Browser) -> None:

@@ -6,6 +6,8 @@ import re
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from domogate.app import open_tools
 from domogate.settings import Settings
 from support.audit_export import find_broken_line
@@ -155,6 +157,15 @@ class TestSigningKeys:
 
     def test_the_algorithm_may_be_another(self, small: CommandLine) -> None:
         assert small.read("signing-key", "rotate", "--signing-algorithm", "RS256")["algorithm"] == "RS256"
+
+    @pytest.mark.slow
+    def test_commands_with_another_setting_than_the_gateway_change_no_key(self, small: CommandLine) -> None:
+        """Only a gateway changes the algorithm. The gateway may have its setting from a flag, which commands do not know."""
+        small.good("signing-key", "rotate", "--emergency", "--yes", "--signing-algorithm", "RS256")
+        keys = small.read("signing-key", "list")
+        small.good("token", "issue", EMAIL)
+        assert small.read("signing-key", "list") == keys
+        assert {key["algorithm"] for key in keys} == {"RS256"}
 
     def test_nothing_private_is_printed(self, small: CommandLine) -> None:
         printed = small.good("signing-key", "list") + small.good("signing-key", "list", "--json")

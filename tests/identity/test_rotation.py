@@ -9,8 +9,8 @@ import pytest
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import TokenKind
 from domogate.identity.loaded_keys import new_signing_key
-from domogate.identity.rotation import list_key_places, rotate_keys
-from domogate.identity.signing import DISTRUSTED, PUBLISHED_AHEAD, KeyRing, TokenSigner
+from domogate.identity.rotation import DISTRUSTED, PUBLISHED_AHEAD, list_key_places, rotate_keys
+from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import KeyPlace, KeyState
 from domogate.stores import SqlStore, sqlite_url
@@ -111,7 +111,7 @@ class TestAPlannedRotation:
     async def test_that_was_interrupted_is_completed_by_the_next(self) -> None:
         identity = await new_identity()
         abandoned = new_signing_key("ES256", identity.clock.now() + PUBLISHED_AHEAD)
-        await identity.store.add_signing_key(abandoned)
+        await identity.store.change_signing_keys(lambda _: [abandoned])
         identity.clock.advance(PUBLISHED_AHEAD)
         assert (await identity.keyring.find_current()).kid == abandoned.kid
         rotation = await rotate_keys(identity.store, identity.clock)

@@ -10,7 +10,7 @@ from domogate.domain.events import SigningKeysChanged
 from domogate.domain.ids import new_id
 from domogate.domain.people import TokenKind
 from domogate.identity.loaded_keys import new_signing_key
-from domogate.identity.signing import PUBLISHED_AHEAD, KeyRing, TokenSigner
+from domogate.identity.signing import KeyRing, TokenSigner
 from support.clocks import ManualClock
 from support.identity import AUDIENCE, ISSUER, Identity, MemoryStore, new_identity
 
@@ -42,10 +42,8 @@ class TestKeyRing:
         for ring in rings:
             store.listen(ring.apply)
         await asyncio.gather(*(ring.start() for ring in rings))
-        assert len(store.signing_keys) == 3
-        assert len({(await ring.find_current()).kid for ring in rings}) == 1
-        for key in store.signing_keys:
-            assert all([await ring.find_key(key.kid) for ring in rings])
+        (key,) = store.signing_keys
+        assert {(await ring.find_current()).kid for ring in rings} == {key.kid}
 
     async def test_a_newer_key_of_another_gateway_is_taken_over_when_the_feed_tells_of_it(self) -> None:
         store = MemoryStore(ManualClock())
@@ -54,7 +52,7 @@ class TestKeyRing:
         await ring.start()
         store.clock.advance(1.0)
         newer = new_signing_key("ES256", store.clock.now())
-        await store.add_signing_key(newer)
+        await store.change_signing_keys(lambda _: [newer])
         assert (await ring.find_current()).kid == newer.kid
 
     async def test_a_key_that_begins_later_signs_from_then_on_and_not_before(self) -> None:
@@ -64,7 +62,7 @@ class TestKeyRing:
         await ring.start()
         first = (await ring.find_current()).kid
         later = new_signing_key("ES256", store.clock.now() + 10.0)
-        await store.add_signing_key(later)
+        await store.change_signing_keys(lambda _: [later])
         store.clock.advance(9.5)
         assert (await ring.find_current()).kid == first
         assert later.kid in {key.kid for key in await ring.list_keys()}
@@ -91,7 +89,7 @@ class TestKeyRing:
         await asyncio.sleep(0)
         store.clock.advance(1.0)
         newer = new_signing_key("ES256", store.clock.now())
-        await store.add_signing_key(newer)
+        await store.change_signing_keys(lambda _: [newer])
         store.held.set()
         assert (await reading).kid == newer.kid
 
@@ -124,20 +122,6 @@ class TestKeyRing:
         store.clock.advance(3600.0)
         assert await ring.find_key(retired.kid) is None
         assert [key.kid for key in await ring.list_keys()] == [successor.kid]
-
-    @pytest.mark.slow
-    async def test_a_gateway_set_to_another_algorithm_publishes_a_key_of_it_ahead_and_still_verifies_the_old(self) -> None:
-        store = MemoryStore(ManualClock())
-        await KeyRing(store, store.clock).start()
-        ring = KeyRing(store, store.clock, algorithm="RS256")
-        store.listen(ring.apply)
-        for _ in range(2):
-            await ring.start()
-        assert [key.algorithm for key in await ring.list_keys()] == ["ES256", "RS256"]
-        assert (await ring.find_current()).algorithm == "ES256"
-        store.clock.advance(PUBLISHED_AHEAD)
-        assert (await ring.find_current()).algorithm == "RS256"
-        assert await ring.find_key(store.signing_keys[0].kid) is not None
 
     @pytest.mark.parametrize("algorithm", ["none", "HS256", "es256", ""])
     def test_an_algorithm_outside_the_allow_list_is_refused_by_name(self, algorithm: str) -> None:

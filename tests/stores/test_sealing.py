@@ -27,7 +27,7 @@ BROKER = DriverConnection("mqtt", "mqtt://broker.lan:1883", "gate", BROKER_PASSW
 async def fill(store: SqlStore) -> None:
     await store.import_estate(SMALL, prune=False)
     await store.save_user(msgspec.structs.replace(ANNA, totp_secret=SEED))
-    await store.add_signing_key(SIGNING_KEY)
+    await store.change_signing_keys(lambda _: [SIGNING_KEY])
     await store.add_webhook(WEBHOOK)
     await store.set_connection(BROKER)
 
@@ -129,7 +129,7 @@ class TestAnotherKey:
         self, open_store: OpenStore, empty_database_url: str, tmp_path: Path
     ) -> None:
         stores = await asyncio.gather(*(open_store(empty_database_url, sealer=SecretKeys(tmp_path)) for _ in range(3)))
-        await stores[0].add_signing_key(SIGNING_KEY)
+        await stores[0].change_signing_keys(lambda _: [SIGNING_KEY])
         assert [await store.list_signing_keys() for store in stores] == [[SIGNING_KEY]] * 3
 
 

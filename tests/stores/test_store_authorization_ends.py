@@ -39,14 +39,30 @@ class TestLinks:
         assert await filled_store.take_link(self.LINK.token_hash) is None
         assert await filled_store.find_link(self.LINK.token_hash) is None
 
-    async def test_a_newer_one_of_the_same_purpose_takes_its_place(self, filled_store: SqlStore) -> None:
-        operator = OneTimeLink("hash of operator", CARLA.id, LinkPurpose.OPERATOR, NOW + 100)
+    @pytest.mark.parametrize("earlier", [LinkPurpose.PASSWORD, LinkPurpose.OPERATOR])
+    @pytest.mark.parametrize("later", [LinkPurpose.PASSWORD, LinkPurpose.OPERATOR])
+    async def test_a_newer_one_that_sets_a_password_takes_the_place_of_every_earlier_one(
+        self, filled_store: SqlStore, earlier: LinkPurpose, later: LinkPurpose
+    ) -> None:
+        first = msgspec.structs.replace(self.LINK, purpose=earlier)
+        newer = OneTimeLink("hash of newer", CARLA.id, later, NOW + 100)
         of_bruno = OneTimeLink("hash of Bruno's", BRUNO.id, LinkPurpose.PASSWORD, NOW + 100)
-        newer = msgspec.structs.replace(self.LINK, token_hash="hash of newer")
-        for link in (self.LINK, operator, of_bruno, newer):
+        of_email = OneTimeLink("hash for an address", CARLA.id, LinkPurpose.EMAIL, NOW + 100, "carla@new.example")
+        for link in (first, of_bruno, of_email, newer):
             await filled_store.add_link(link)
-        assert await filled_store.take_link(self.LINK.token_hash) is None
-        for link in (operator, of_bruno, newer):
+        assert await filled_store.take_link(first.token_hash) is None
+        for link in (of_bruno, of_email, newer):
+            assert await filled_store.take_link(link.token_hash) == link
+
+    async def test_a_newer_one_for_an_address_takes_the_place_of_the_earlier_one_for_an_address(
+        self, filled_store: SqlStore
+    ) -> None:
+        first = OneTimeLink("hash for an address", CARLA.id, LinkPurpose.EMAIL, NOW + 100, "carla@new.example")
+        newer = msgspec.structs.replace(first, token_hash="hash of newer")
+        for link in (self.LINK, first, newer):
+            await filled_store.add_link(link)
+        assert await filled_store.take_link(first.token_hash) is None
+        for link in (self.LINK, newer):
             assert await filled_store.take_link(link.token_hash) == link
 
     async def test_it_needs_its_user(self, filled_store: SqlStore) -> None:

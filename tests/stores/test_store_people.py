@@ -231,12 +231,20 @@ class TestSigningKeys:
     async def test_they_are_listed_oldest_first_and_retired_by_adding_them_again(self, store: SqlStore) -> None:
         old, new = SigningKey("b", "ES256", "{}", NOW), SigningKey("a", "RS256", "{}", NOW + 1)
         recorded = record_changes(store)
-        await store.add_signing_key(new)
-        await store.add_signing_key(old)
+        await store.change_signing_keys(lambda _: [new])
+        await store.change_signing_keys(lambda _: [old])
         retired = msgspec.structs.replace(old, retired_at=NOW + 2)
-        await store.add_signing_key(retired)
+        await store.change_signing_keys(lambda _: [retired])
         assert await store.list_signing_keys() == [retired, new]
         assert recorded.events == [SigningKeysChanged()] * 3
+
+    async def test_a_change_sees_all_of_them_and_may_leave_them_as_they_are(self, store: SqlStore) -> None:
+        keys = [SigningKey("b", "ES256", "{}", NOW), SigningKey("a", "RS256", "{}", NOW + 1)]
+        assert await store.change_signing_keys(lambda _: keys) == keys
+        recorded = record_changes(store)
+        assert await store.change_signing_keys(lambda seen: () if seen == keys else keys) == ()
+        assert await store.list_signing_keys() == keys
+        assert recorded.events == []
 
 
 class TestSpareParts:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import jwt as pyjwt
@@ -144,10 +144,13 @@ class MemoryStore:
     async def list_signing_keys(self) -> Sequence[SigningKey]:
         return await self._answer("signing keys", tuple(self.signing_keys))
 
-    async def add_signing_key(self, key: SigningKey) -> None:
+    async def change_signing_keys(self, change: Callable[[Sequence[SigningKey]], Sequence[SigningKey]]) -> Sequence[SigningKey]:
         await asyncio.sleep(0)
-        self.signing_keys[:] = [it for it in self.signing_keys if it.kid != key.kid] + [key]
+        changed = change(tuple(self.signing_keys))
+        kids = {key.kid for key in changed}
+        self.signing_keys[:] = [key for key in self.signing_keys if key.kid not in kids] + list(changed)
         self.tell(SigningKeysChanged())
+        return changed
 
 
 def new_verifier(store: MemoryStore, keyring: KeyRing, **options: Any) -> TokenVerifier:

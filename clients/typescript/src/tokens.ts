@@ -7,7 +7,10 @@ import { pause, RETRIES } from "./retries.js";
 
 /** Tokens are refreshed this time before they expire, because clocks differ and requests take time. */
 const EARLY = 30_000;
-/** Pauses before the attempts of a refresh. For ten seconds, the gateway answers a repeated refresh with the same tokens. */
+/**
+ * Pauses before the attempts of a refresh. For ten seconds, a repeated refresh gets the same new refresh token again. The
+ * access token and the id token are new each time.
+ */
 const PAUSES_OF_REFRESH: readonly number[] = [0, 500, 2_000];
 const LONGEST_ATTEMPT = 2_500;
 const LONGEST_EXCHANGE = 30_000;

@@ -86,7 +86,7 @@ class Tools:
         from domogate.app.services import build_keyring, build_signer
 
         keyring = build_keyring(self.settings, self.store, self.clock)
-        await keyring.start()
+        await keyring.start(is_gateway=False)
         return build_signer(self.settings, keyring, self.clock)
 
 

@@ -1,6 +1,6 @@
 """Login attempts: how they are counted, and how long a person must wait after many failures.
 
-An attempt counts as failed from its start until it succeeds, so parallel attempts have no advantage. Some failures are
+An attempt counts as failed from its start until it succeeds, so parallel attempts have no advantage. Some attempts are
 allowed without a wait. Each further failure doubles the wait, up to a limit. The count halves over time. Attempts during a
 wait are refused and not counted.
 """
@@ -25,7 +25,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """How many failed attempts are allowed without a wait, and how long the waits after more failures are."""
+    """How many attempts are allowed without a wait, and how long the waits before further attempts are."""
 
     allowance: int
     first_wait: float
@@ -34,9 +34,10 @@ class Limit(msgspec.Struct, frozen=True):
 
     def wait(self, count: Count | None, now: float) -> float:
         """Return the seconds until the next attempt is allowed. 0 or less means that it is allowed now."""
-        if count is None or count.number <= self.allowance:
+        # After the last allowed attempt, the number is a little less than the allowance, because it halves over time.
+        if count is None or count.number <= self.allowance - 1:
             return 0.0
-        wait = min(self.longest_wait, self.first_wait * 2 ** (count.number - self.allowance - 1))
+        wait = min(self.longest_wait, self.first_wait * 2 ** (count.number - self.allowance))
         # A clock that was set back must not make the wait longer.
         return min(count.at, now) + wait - now
 
@@ -44,7 +45,7 @@ class Limit(msgspec.Struct, frozen=True):
         if count is None:
             return Count(1.0, now)
         # A higher count would not make the wait longer. The count would only be stored for a longer time.
-        most = self.allowance + 1 + math.log2(self.longest_wait / self.first_wait)
+        most = self.allowance + math.log2(self.longest_wait / self.first_wait)
         return Count(min(most, count.after(now - count.at, self.half_life) + 1), now)
 
     def forgotten_at(self, count: Count) -> float:

@@ -64,12 +64,15 @@ class RefreshToken(msgspec.Struct, frozen=True):
 class RotationOutcome(StrEnum):
     ROTATED = "rotated"
     REPEATED = "repeated"
-    """The token was replaced a short time ago (within the grace period) and is sent again.
+    """The token was replaced a short time ago (within the grace period) and is sent again. The new token is not replaced yet.
 
     The client gets the same new token as the first time.
     """
     REUSED = "reused"
-    """The token was replaced longer ago than the grace period. It may be stolen, so the grant is revoked."""
+    """The token was replaced longer ago than the grace period, or the token that replaced it is also replaced.
+
+    The token may be stolen, so the grant is revoked.
+    """
     EXPIRED = "expired"
     UNKNOWN = "unknown"
     """The token does not exist, belongs to another client, or its grant is revoked."""
@@ -87,6 +90,10 @@ class LinkPurpose(StrEnum):
     OPERATOR = "first operator"
     EMAIL = "change email"
     """The link is mailed to the new e-mail address, which is in `sent_to`."""
+
+
+SETS_PASSWORD = (LinkPurpose.PASSWORD, LinkPurpose.OPERATOR)
+"""The purposes of the links that set a password. Of these links, only the newest link of a user works."""
 
 
 class OneTimeLink(msgspec.Struct, frozen=True):

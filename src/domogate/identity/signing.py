@@ -5,7 +5,6 @@ until its last token has expired. So only the time decides which key signs, and 
 (rotation.py).
 """
 
-import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
@@ -20,18 +19,13 @@ from domogate.domain.events import Change, ChangesLost, SigningKeysChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Grant, IdentityScope, TokenKind, User
 from domogate.identity.knowledge import KnowledgeBound
-from domogate.identity.loaded_keys import GENERATORS, LoadedKey, load_key, new_signing_key
+from domogate.identity.loaded_keys import GENERATORS, LoadedKey, load_key
+from domogate.identity.rotation import DISTRUSTED, change_algorithm
 from domogate.identity.unverified import read_header
 from domogate.ports import Clock, SigningKeyStore
 
 # The header `typ` of each kind of token. A ticket has a different `typ`, so that it cannot be used as a token (RFC 8725 §3.11).
 TYP_OF_KIND: Mapping[TokenKind, str] = MappingProxyType({TokenKind.ACCESS: "at+jwt", TokenKind.ID: "JWT"})
-
-PUBLISHED_AHEAD = 600.0
-"""Seconds between publishing a key and signing with it: twice the time for which clients may cache the key set."""
-
-DISTRUSTED = 0.0
-"""A value for `retired_at` that is so long ago that all tokens of the key have expired."""
 
 _UNKNOWN_KID_PAUSE = 1.0
 _ALL_KEYS = "all keys"
@@ -58,7 +52,7 @@ class KeyRing:
         retired_kept: float = 86_400.0,
         knowledge: KnowledgeBound | None = None,
     ) -> None:
-        """`algorithm` is preferred for signing. For `retired_kept` seconds, tokens of a retired key are still accepted.
+        """`start` changes to `algorithm`. For `retired_kept` seconds, tokens of a retired key are still accepted.
 
         `retired_kept` must be at least the longest lifetime of a token. `knowledge` says whether the data of this gateway are
         too old. If they are, no token and no ticket is verified.
@@ -76,17 +70,14 @@ class KeyRing:
         self._unknown_kid_at = -inf
         self._choice: _Choice | None = None
 
-    async def start(self) -> None:
-        """Add a new key, unless the store has a key that is not retired and has the preferred algorithm.
+    async def start(self, *, is_gateway: bool = True) -> None:
+        """Change to a key with the given algorithm (`change_algorithm`).
 
-        If a key with another algorithm can sign now, the new key begins to sign later (PUBLISHED_AHEAD).
-        Two gateways may do this at the same time. Each of these gateways then lists the keys again, so both use the newest key.
+        A process that is not a gateway does this only if no key may sign: its setting may differ from that of the gateway.
         """
-        now = self._clock.now()
         keys = (await self._load_keys()).values()
-        if not any(key.algorithm == self._algorithm and (key.retired_at is None or now < key.retired_at) for key in keys):
-            begins = now + PUBLISHED_AHEAD if any(key.signs(now) for key in keys) else now
-            await self._store.add_signing_key(await asyncio.to_thread(new_signing_key, self._algorithm, begins))
+        if is_gateway or self._choose(keys, self._clock.now()) is None:
+            await change_algorithm(self._store, self._clock, self._algorithm)
             self._keys.clear()
         await self.find_current()
 
@@ -146,15 +137,14 @@ class KeyRing:
     def _choose(self, keys: Iterable[LoadedKey], now: float) -> LoadedKey | None:
         """Return the newest key that may sign now.
 
-        A key with the preferred algorithm is chosen, even if a key with another algorithm is newer. If no key may sign yet, our
-        clock is behind the clock of the gateway that made the keys. Then the oldest key that is not retired is returned.
-        Return None if all keys are retired, or if there is no key.
+        If no key may sign yet, our clock is behind the clock of the gateway that made the keys. Then the oldest key that is not
+        retired is returned. Return None if all keys are retired, or if there is no key.
         """
         valid = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]
         begun = [key for key in valid if key.signs(now)]
         if not begun:  # Our clock is behind the clock of the gateway that made the keys.
             return min(valid, key=lambda key: (key.created_at, key.kid), default=None)
-        return max(begun, key=lambda key: (key.algorithm == self._algorithm, key.created_at, key.kid))
+        return max(begun, key=lambda key: (key.created_at, key.kid))
 
     async def _load_keys(self) -> dict[str, LoadedKey]:
         return await self._keys.get(_ALL_KEYS) or {}

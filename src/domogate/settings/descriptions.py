@@ -149,8 +149,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         "refresh_token_lifetime": Setting("SECONDS", "Lifetime of an unused refresh token.", positive),
         "refresh_grace": Setting(
             "SECONDS",
-            "How long a used refresh token gets the same answer again, 0 to 300. If an answer is lost, the application can "
-            "repeat its request, and the user stays logged in.",
+            "How long a used refresh token gets the same new refresh token again, 0 to 300. If an answer is lost, the "
+            "application can repeat its request, and the user stays logged in.",
             between(0, 300),
         ),
         "session_lifetime": Setting("SECONDS", "Longest lifetime of a browser session.", positive),

@@ -1,7 +1,7 @@
 """Stores subscription keys with their daily usage, and the signing keys of the gateway."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
@@ -108,14 +108,20 @@ def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
     return [from_row(SigningKey, row, jwk=unseal(connection, jwk, row.kid, row.jwk)) for row in rows]
 
 
-def add_signing_key(tx: Transaction, key: SigningKey) -> None:
-    """Add the key, or replace the stored key with the same `kid`.
+def change_signing_keys(
+    tx: Transaction, change: Callable[[Sequence[SigningKey]], Sequence[SigningKey]]
+) -> Sequence[SigningKey]:
+    """Write the keys that `change` returns. A returned key replaces the stored key with the same `kid`.
 
-    A retired key signs no new tokens; the gateway still accepts its tokens for some time. To retire a key, replace it by a copy
-    with `retired_at`.
+    A retired key signs no new tokens; the gateway still accepts its tokens for some time. To retire a key, `change` returns a
+    copy with `retired_at`.
     """
-    tx.connection.execute(tx.upsert(signing_keys), to_row(key, jwk=seal(tx, signing_keys.c.jwk, key.kid, key.jwk)))
-    tx.emit(SigningKeysChanged())
+    changed = change(list_signing_keys(tx.connection))
+    for key in changed:
+        tx.connection.execute(tx.upsert(signing_keys), to_row(key, jwk=seal(tx, signing_keys.c.jwk, key.kid, key.jwk)))
+    if changed:
+        tx.emit(SigningKeysChanged())
+    return changed
 
 
 class SqlKeys(SqlSubject):
@@ -129,4 +135,4 @@ class SqlKeys(SqlSubject):
     find_usage = reads(find_usage)
     list_usages = reads(list_usages)
     list_signing_keys = reads(list_signing_keys)
-    add_signing_key = writes(add_signing_key)
+    change_signing_keys = writes(change_signing_keys)

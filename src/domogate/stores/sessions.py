@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
 
 from domogate.domain.attempts import Attempt
-from domogate.domain.authorization import LinkPurpose, OneTimeLink, Session
+from domogate.domain.authorization import SETS_PASSWORD, LinkPurpose, OneTimeLink, Session
 from domogate.domain.ids import Id
 from domogate.domain.passkeys import PasskeyUse
 from domogate.stores import attempts
@@ -116,7 +116,8 @@ def list_sessions(connection: Connection, user_id: Id) -> Sequence[Session]:
 
 def add_link(tx: Transaction, link: OneTimeLink) -> None:
     require_user(tx, link.user_id)
-    tx.connection.execute(delete(links).where(links.c.user_id == link.user_id, links.c.purpose == link.purpose.value))
+    replaced = [one.value for one in (SETS_PASSWORD if link.purpose in SETS_PASSWORD else (link.purpose,))]
+    tx.connection.execute(delete(links).where(links.c.user_id == link.user_id, links.c.purpose.in_(replaced)))
     tx.connection.execute(insert(links), to_row(link, purpose=link.purpose.value))
 
 

@@ -25,6 +25,28 @@ class TestTheAccount:
         answer = await browser.get("/auth/account")
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/login?return_to=%2Fauth%2Faccount")
 
+    async def test_the_page_that_was_opened_is_shown_after_the_login(self, browser: PageBrowser) -> None:
+        for page in (
+            f"/auth/account/plants/people?plant={HOUSE.id}",
+            f"/auth/account/plants/people/limits?plant={HOUSE.id}&email=bruno%2Bhome%40example.com",
+            f"/auth/account/passkeys/change?passkey={an_id(1)}",
+        ):
+            browser.http.cookies.clear()
+            await browser.get(page)
+            await browser.follow()
+            answer = await browser.send("/auth/login", email=ANNA.email, password=PASSWORD)
+            assert answer.headers["location"] == page
+
+    async def test_a_login_keeps_no_token_no_notice_and_no_other_address(self, browser: PageBrowser) -> None:
+        query = "?token=secret&done=ended&next=https://evil.example/"
+        answer = await browser.get(f"/auth/account{query}")
+        assert answer.headers["location"] == "/auth/login?return_to=%2Fauth%2Faccount"
+        await browser.get("/auth/account/plants/people?plant=%23//evil.example/%0D%0A%22")
+        await browser.follow()
+        answer = await browser.send("/auth/login", email=ANNA.email, password=PASSWORD)
+        own = "/auth/account/plants/people?plant=%23%2F%2Fevil.example%2F%0D%0A%22"
+        assert answer.headers["location"] == own
+
     async def test_shows_plants_of_ones_own_and_shared_ones_apart(self, browser: PageBrowser) -> None:
         page = await open_account(browser)
         assert HOUSE.name in page

@@ -60,6 +60,13 @@ class TestPasswordsByLink:
                 await env.people.redeem_link(token, GOOD_PASSWORD)
         assert not (await env.user(CARLA.id)).active
 
+    async def test_a_new_link_takes_the_place_of_the_link_of_the_first_operator(self, env: PeopleSetup) -> None:
+        olga, first = await env.people.create_first_operator("olga@example.com")
+        newer = await env.people.issue_password_link(olga.id)
+        with pytest.raises(NotFound):
+            await env.people.redeem_link(token_of(first), GOOD_PASSWORD)
+        await env.people.redeem_link(token_of(newer), GOOD_PASSWORD)
+
     async def test_a_link_left_in_a_mailbox_is_of_no_use_after_the_password_was_set_otherwise(self, env: PeopleSetup) -> None:
         token = token_of(await env.people.issue_password_link(ANNA.id))
         await env.people.set_password(ANNA.id, GOOD_PASSWORD)

@@ -36,7 +36,7 @@ class SharedLock:
         loop = _running_loop()
         if loop is not None and any(turn.loop is loop for turn in tuple(self._turns)):
             # This thread runs the event loop of a task that must release the lock first. It would wait for ever, so it does
-            # not wait. Two refreshes at the same time get the same tokens.
+            # not wait. Two refreshes at the same time get the same refresh token.
             return None
         turn = self._enter(Turn(None))
         try:

@@ -21,7 +21,10 @@ from domogate_client.retries import UNAVAILABLE
 EARLY = 30.0
 """Tokens are refreshed this number of seconds before they expire, because clocks differ and requests take time."""
 _REPEAT = (0.0, 0.5, 2.0)
-"""Pauses before the attempts of a refresh. For ten seconds, the gateway answers a repeated refresh with the same tokens."""
+"""Pauses before the attempts of a refresh.
+
+For ten seconds, a repeated refresh gets the same new refresh token again. The access token and the id token are new each time.
+"""
 _LONGEST_ATTEMPT = 2.5
 _ONCE = (0.0,)
 """A code works once, so the exchange of a code is not repeated. It may take longer than one attempt of a refresh."""

@@ -36,7 +36,7 @@ class ForgottenPasswordPages(PageGroup):
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)
         # This throttle is not the throttle of logins: a request for a link must not prevent a login.
-        self._throttle = context.throttle_links("forgotten", 2)
+        self._throttle = context.throttle_links("forgotten", 3)
         self._mailing = asyncio.Semaphore(_MAILS_AT_ONCE)
 
     def routes(self) -> list[Route]:

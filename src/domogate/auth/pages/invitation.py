@@ -45,8 +45,7 @@ class InvitationPages(SetPasswordPages):
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)
         # With a link, a person could find out which login names exist.
-        # The throttle allows one more try after the given number of failures.
-        self._throttle = context.throttle_links("invitation", _TRIES - 1)
+        self._throttle = context.throttle_links("invitation", _TRIES)
 
     def routes(self) -> list[Route]:
         return [

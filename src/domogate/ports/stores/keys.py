@@ -1,6 +1,6 @@
 """Ports for stored subscription keys and signing keys."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -51,4 +51,9 @@ class SigningKeyStore(Protocol):
     """Stores the keys that sign tokens."""
 
     async def list_signing_keys(self) -> Sequence[SigningKey]: ...
-    async def add_signing_key(self, key: SigningKey) -> None: ...
+    async def change_signing_keys(self, change: Callable[[Sequence[SigningKey]], Sequence[SigningKey]]) -> Sequence[SigningKey]:
+        """Add or replace the keys that `change` returns, and return them. `change` gets all stored keys.
+
+        This is one transaction, so concurrent changes do not undo each other.
+        """
+        ...

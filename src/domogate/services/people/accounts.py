@@ -87,7 +87,7 @@ class Accounts:
     # --- passwords
 
     async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> IssuedLink:
-        """Make a new link to set the password. An earlier link of the user with the purpose PASSWORD becomes invalid.
+        """Make a new link to set the password. Earlier links of the user that set a password become invalid.
 
         The link is mailed if mail is configured, and returned if not. If `show_link` is true, it is returned and never mailed.
         """

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from domogate.common.secrets import hash_secret, new_secret
-from domogate.domain.authorization import LinkPurpose, OneTimeLink
+from domogate.domain.authorization import SETS_PASSWORD, LinkPurpose, OneTimeLink
 from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.ports import Clock, PeopleStore, SessionStore
@@ -21,7 +21,6 @@ from domogate.services.refusals import MailFailed, Reason
 LINK_PATH = "/auth/password?token="  # the token is in the query, because paths may be logged and queries are not
 """The path of a one-time link to set a password. The token is appended."""
 EMAIL_LINK_PATH = "/auth/account/email/confirm?token="
-_SETS_PASSWORD = (LinkPurpose.PASSWORD, LinkPurpose.OPERATOR)
 
 
 class LoginStore(PeopleStore, SessionStore, Protocol):
@@ -78,7 +77,7 @@ class OneTimeLinks:
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, user: User, purpose: LinkPurpose, *, sent_to: str | None = None) -> tuple[str, float]:
-        """Make a link. Return its URL and its expiry. The earlier link with the same purpose becomes invalid.
+        """Make a link. Return its URL and its expiry. Earlier links become invalid (`add_link` of the store).
 
         `sent_to`: the only e-mail address that gets the link. None if the link is shown and not mailed.
         """
@@ -88,7 +87,7 @@ class OneTimeLinks:
         path = EMAIL_LINK_PATH if purpose is LinkPurpose.EMAIL else LINK_PATH
         return f"{self.base_url}{path}{token}", expires_at
 
-    async def find(self, token: str, purposes: Sequence[LinkPurpose] = _SETS_PASSWORD) -> tuple[OneTimeLink, User] | DeadLink:
+    async def find(self, token: str, purposes: Sequence[LinkPurpose] = SETS_PASSWORD) -> tuple[OneTimeLink, User] | DeadLink:
         """Return the link and its user, or the reason why the link does not work. The link stays valid."""
         link = await self._store.find_link(hash_secret(token))
         user = None if link is None else await self._store.find_user(link.user_id)
