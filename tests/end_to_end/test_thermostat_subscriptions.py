@@ -9,7 +9,7 @@ import pytest
 
 from support.extension_operations import X1, X6, X7, X8, expect_done, expect_listed
 from support.gateway import Gateway
-from support.http import expect_nothing, expect_refusal
+from support.http import expect_nothing, expect_refusal, message_of
 from support.receivers import ThreadedReceiver
 from support.spec_operations import Target
 from support.spec_schemas import check_body
@@ -28,6 +28,25 @@ def receiver() -> Iterator[ThreadedReceiver]:
 
 def subscribe(gateway: Gateway, who: str, target: Target, url: Any) -> httpx.Response:
     return gateway.send(X6, target, who=who, body=json.dumps({"EndPointUrl": url}).encode())
+
+
+def headers_of(gateway: Gateway, who: str) -> dict[str, str]:
+    return {
+        "Ocp-Apim-Subscription-Key": gateway.subscription_key,
+        "Authorization": f"Bearer {gateway.people[who].id_token}",
+    }
+
+
+def register(gateway: Gateway, who: str, target: Target, url: str) -> str:
+    """Register a webhook at /webhooks, and return its id."""
+    body = {"plantId": target["plant"], "url": url}
+    answer = gateway.api.http.post("/webhooks", json=body, headers=headers_of(gateway, who))
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def remove(gateway: Gateway, who: str, webhook_id: str) -> None:
+    assert gateway.api.http.delete(f"/webhooks/{webhook_id}", headers=headers_of(gateway, who)).status_code == 204
 
 
 class TestSubscribing:
@@ -64,11 +83,8 @@ class TestSubscribing:
         who, target = workshop.case(X1)
         made = subscribe(workshop, who, target, f"{receiver.url}/verified")
         mine = {**target, "subscription": made.json()["subscriptionId"]}
-        headers = {
-            "Ocp-Apim-Subscription-Key": workshop.subscription_key,
-            "Authorization": f"Bearer {workshop.people[who].id_token}",
-        }
-        renewed = workshop.api.http.post(f"/webhooks/{mine['subscription']}/secret", headers=headers)
+        path = f"/webhooks/{mine['subscription']}/secret"
+        renewed = workshop.api.http.post(path, headers=headers_of(workshop, who))
         assert renewed.status_code == 200, renewed.text
         order = b'{"function": "heating", "mode": "manual", "setPoint": {"value": 19.5, "unit": "C"}}'
         expect_done(X1, workshop.send(X1, target, who=who, body=order))
@@ -76,6 +92,31 @@ class TestSubscribing:
         told = next(one for one in receiver.got if '"19.5"' in one.body.decode())
         assert told.verify(renewed.json()["secret"]) == told.json
         expect_done(X8, workshop.send(X8, mine, who=who))
+
+    def test_the_refusal_says_what_prevents_the_subscription(self, workshop: Gateway, receiver: ThreadedReceiver) -> None:
+        who, target = workshop.case(X1)
+
+        def refusal(url: str) -> str:
+            return message_of(X6, expect_refusal(X6, subscribe(workshop, who, target, url), 409))
+
+        first = register(workshop, who, target, f"{receiver.url}/0")
+        message = refusal(f"{receiver.url}/0")
+        assert "a webhook for this user, plant and URL" in message
+        assert "remove the webhook" in message
+        expect_nothing(X7, workshop.send(X7, who=who))
+
+        others = [register(workshop, who, target, f"{receiver.url}/{n}") for n in range(1, 20)]
+        message = refusal(f"{receiver.url}/more")
+        assert "20 webhooks for this user and plant" in message
+        assert "remove one" in message
+
+        remove(workshop, who, first)
+        made = subscribe(workshop, who, target, f"{receiver.url}/0").json()
+        for url in (f"{receiver.url}/0", f"{receiver.url}/1", f"{receiver.url}/more"):
+            assert "subscribed to this plant already" in refusal(url), "this is the reason, although there are 20 webhooks"
+        expect_done(X8, workshop.send(X8, {**target, "subscription": made["subscriptionId"]}, who=who))
+        for webhook_id in others:
+            remove(workshop, who, webhook_id)
 
     @pytest.mark.parametrize(
         "url", ["", "x", "http://10.0.0.1/", "https://192.168.1.1/", "http://8.8.8.8/", "ftp://receiver.example/", 5, None]

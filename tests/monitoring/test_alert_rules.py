@@ -6,9 +6,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
+from domogate.cli.commands import cli
 from support.markdown import headings
 from support.promql import ALERTS, PROMETHEUS, ROOT, read_rules
 
@@ -50,6 +52,15 @@ class TestEachAlert:
         page = ROOT / "docs" / url.removeprefix(SITE).replace(".html", ".md")
         assert anchor == rule["alert"].lower()
         assert rule["alert"] in [heading.text for heading in headings(page.read_text())]
+
+    def test_its_commands_have_the_arguments_that_they_need(self, rule: dict[str, Any]) -> None:
+        for line in re.findall(r"`domogate ([^`]+)`", rule["annotations"]["description"]):
+            words, command = line.split(), cli.load(line.split()[0])
+            given = words[1:]
+            if isinstance(command, click.Group):
+                command, given = command.commands[words[1]], words[2:]
+            needed = [one for one in command.params if isinstance(one, click.Argument) and one.required]
+            assert len(given) == len(needed), line
 
 
 class TestCertificate:

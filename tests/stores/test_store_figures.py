@@ -54,7 +54,8 @@ async def test_orders_are_counted_by_their_end_since_a_time(filled_store: SqlSto
 async def test_webhooks_and_their_deliveries_are_counted(filled_store: SqlStore) -> None:
     webhook = a_webhook()
     assert await filled_store.add_webhook(webhook)
-    assert await filled_store.hold_webhook(webhook, NOW, NOW + 5, "It answered 500.")
+    failing = a_webhook(failing_since=NOW + 2.5, failures=1, next_at=NOW + 5, problem="It answered 503.")
+    assert await filled_store.hold_webhook(failing)
     for cursor, dead_at in ((1, NOW), (2, None), (3, None)):
         change = Change(cursor, NOW + cursor, PlantChanged(plant_id=HOUSE.id, user_ids=()))
         await filled_store.save_pending(
@@ -66,3 +67,12 @@ async def test_webhooks_and_their_deliveries_are_counted(filled_store: SqlStore)
     figures = await filled_store.count_figures(0.0)
     assert (figures.webhooks, figures.failing_webhooks) == (1, 1)
     assert (figures.pending, figures.oldest_pending, figures.dead_letters) == (2, NOW + 2, 1)
+
+
+async def test_events_wait_since_the_receiver_is_unavailable(filled_store: SqlStore) -> None:
+    assert await filled_store.add_webhook(a_webhook())
+    assert await filled_store.hold_webhook(a_webhook(failing_since=NOW, failures=1, next_at=NOW + 5, problem="away"))
+    figures = await filled_store.count_figures(0.0)
+    assert (figures.pending, figures.oldest_pending) == (0, NOW)
+    await filled_store.end_webhook(a_webhook().id, "gone", NOW + 1)
+    assert (await filled_store.count_figures(0.0)).oldest_pending is None

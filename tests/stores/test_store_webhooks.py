@@ -149,9 +149,10 @@ class TestMoving:
         ended = await hooked.find_webhook(an_id(700))
         for webhook in (a_webhook(), a_webhook(999)):
             assert not await hooked.move_webhook(webhook, 9, [a_parked(8, webhook)])
-            assert not await hooked.hold_webhook(webhook, NOW, NOW + 5, "away")
+            assert not await hooked.hold_webhook(webhook, [a_parked(8, webhook, dead_at=NOW)])
         assert await hooked.find_webhook(an_id(700)) == ended
-        assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
+        for dead in (False, True):
+            assert await hooked.list_pending(an_id(700), dead=dead, limit=9) == []
 
     async def test_a_move_keeps_what_was_not_taken_in_the_same_write(self, hooked: SqlStore) -> None:
         left = [a_parked(8, a_webhook()), a_parked(7, a_webhook(), module_id=None)]
@@ -161,19 +162,27 @@ class TestMoving:
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == left[::-1]
 
     async def test_a_receiver_that_is_away_is_counted_until_it_is_back(self, hooked: SqlStore) -> None:
-        await hooked.hold_webhook(a_webhook(), NOW, NOW + 5, "away")
-        await hooked.hold_webhook(a_webhook(), NOW + 5, NOW + 15, "still\0away")
-        failing = await hooked.find_webhook(an_id(700))
-        told = {"failing_since": NOW, "failures": 2, "next_at": NOW + 15, "problem": "still\N{REPLACEMENT CHARACTER}away"}
-        assert failing == msgspec.structs.replace(a_webhook(), **told)
+        failing = a_webhook(failing_since=NOW, failures=2, next_at=NOW + 15, problem="still\0away")
+        await hooked.hold_webhook(failing)
+        stored = msgspec.structs.replace(failing, problem="still\N{REPLACEMENT CHARACTER}away")
+        assert await hooked.find_webhook(an_id(700)) == stored
         await hooked.move_webhook(a_webhook(), 12)
         assert await hooked.find_webhook(an_id(700)) == a_webhook(position=12)
 
     async def test_a_webhook_that_waits_for_its_user_does_not_count_as_failing(self, hooked: SqlStore) -> None:
-        await hooked.hold_webhook(a_webhook(), None, NOW + 5, "terms")
-        told = {"failing_since": None, "failures": 0, "next_at": NOW + 5, "problem": "terms"}
-        assert await hooked.find_webhook(an_id(700)) == msgspec.structs.replace(a_webhook(), **told)
+        waiting = a_webhook(next_at=NOW + 5, problem="terms")
+        await hooked.hold_webhook(waiting)
+        assert await hooked.find_webhook(an_id(700)) == waiting
         assert (await hooked.count_figures(0.0)).failing_webhooks == 0
+
+    async def test_events_that_are_given_up_and_the_failure_are_one_write(self, hooked: SqlStore) -> None:
+        failing = a_webhook(position=9, failing_since=NOW, failures=3, next_at=NOW + 5, problem="away")
+        dead = [a_parked(8, a_webhook(), dead_at=NOW)]
+        before = hooked.commits
+        assert await hooked.hold_webhook(failing, dead)
+        assert hooked.commits - before == 1
+        assert await hooked.find_webhook(an_id(700)) == failing
+        assert await hooked.list_pending(an_id(700), dead=True, limit=9) == dead
 
     async def test_many_moves_at_once_share_a_write_and_each_is_answered_for_itself(self, hooked: SqlStore) -> None:
         others = [a_webhook(number, url=f"https://example.com/{number}") for number in range(710, 720)]

@@ -1,5 +1,6 @@
 """/webhooks as an application uses it: answers, refusals, and secrets that are shown once."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -218,6 +219,21 @@ class TestManaging:
         shown = (await app.call("GET", f"/webhooks/{made['id']}")).json()
         assert (shown["failures"], shown["problem"]) == (1, "The receiver did not answer within 15 s.")
         assert shown["failingSince"] < shown["nextAttemptAt"]
+
+    async def test_dead_letters_of_an_earlier_membership_are_not_listed(self, app: App) -> None:
+        app.sender.answer = 500
+        made = (await app.register(who="guest")).json()
+        at, store = f"/webhooks/{made['id']}/dead-letters", app.setup.store
+        await app.setup.report()
+        await app.setup.pass_time(GIVEN_UP + 3600)
+        assert len((await app.call("GET", at, who="guest")).json()["items"]) == 1
+        # In one commit, so that the dispatcher does not see the time between, and the webhook does not end.
+        await asyncio.gather(store.withdraw_user(HOME, GUEST.id), store.allow_user(HOME, GUEST.id))
+        joined = app.setup.changes[-1].cursor
+        later = await app.setup.report()
+        await app.setup.pass_time(GIVEN_UP + 3600)
+        listed = [item["id"] for item in (await app.call("GET", at, who="guest")).json()["items"]]
+        assert listed == [str(joined), str(later)], "the membership itself is the first event of the new member"
 
     async def test_dead_letters_are_listed_in_pages_and_replayed(self, app: App) -> None:
         app.sender.answer = Undelivered("away")

@@ -122,8 +122,8 @@ def _register_figures(snapshot: Snapshot, metrics: Metrics) -> None:
     gauge(
         "domogate_webhooks_failing",
         "webhooks",
-        "Webhooks in the database that wait: the receiver is unavailable (no answer, 429, 502, 503 or 504), or the user must"
-        " renew the password or accept the terms.",
+        "Webhooks in the database whose receiver is unavailable (no answer, 429, 502, 503 or 504). A webhook that only waits"
+        " until the user renews the password or accepts the terms is not counted.",
         lambda figures: figures.failing_webhooks,
     )
     gauge(
@@ -136,7 +136,8 @@ def _register_figures(snapshot: Snapshot, metrics: Metrics) -> None:
     gauge(
         "domogate_webhook_oldest_pending_seconds",
         "seconds",
-        "Age of the oldest pending delivery in the database. 0 if there is none.",
+        "The longer of two times in the database: the age of the oldest pending delivery, and the time for which a receiver has"
+        " been unavailable. 0 if there is neither.",
         lambda figures: 0.0 if figures.oldest_pending is None else max(0.0, figures.at - figures.oldest_pending),
     )
     gauge(

@@ -23,7 +23,11 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     failing_webhooks: int
     pending: int
     oldest_pending: float | None
-    """The time of the oldest event whose delivery is pending."""
+    """The time of the oldest event whose delivery is pending.
+
+    If a receiver became unavailable before this time, or if there is no such event, it is the time at which this receiver
+    became unavailable. The events of an unavailable receiver wait in the change feed; `pending` does not count them.
+    """
     dead_letters: int
     open_orders: int
     ended_orders: dict[str, int]

@@ -68,7 +68,10 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     terms.
     """
     failures: int = 0
-    """The number of failed attempts in a row, while the receiver is unavailable."""
+    """How many times in a row the gateway found the receiver unavailable and began a long pause.
+
+    Attempts with short pauses, and refused events, are not counted.
+    """
     next_at: float = 0.0
     """The time of the next attempt. 0 if nothing waits for an attempt."""
     problem: str = ""

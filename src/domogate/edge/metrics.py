@@ -69,14 +69,18 @@ class _Metric(NamedTuple):
 
 
 _REQUESTS = Description(
-    "domogate_requests_total", "counter", "requests", ("api", "operation", "status"), "Requests that were answered."
+    "domogate_requests_total",
+    "counter",
+    "requests",
+    ("api", "operation", "status"),
+    "Requests that ended. The status 499 is never sent: it counts requests whose client disconnected before the answer.",
 )
 _SECONDS = Description(
     "domogate_request_seconds",
     "histogram",
     "seconds",
     ("api", "operation"),
-    "Time from the arrival of a request until its answer. Event streams are not counted.",
+    "Time from the arrival of a request until its answer, or until its client disconnected. Event streams are not counted.",
 )
 _REFUSED = Description(
     "domogate_refused_requests_total",
@@ -102,7 +106,7 @@ class Metrics:
         self.gauge("domogate_requests_in_flight", "requests", "Requests that have no answer yet.", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
-        """Count an answered request. `seconds` is None if the duration of the request is not measured."""
+        """Count a request that ended. `seconds` is None if the duration of the request is not measured."""
         durations = self._durations.get((operation, status))
         if durations is None:
             durations = self._durations[operation, status] = Durations()
@@ -113,12 +117,12 @@ class Metrics:
 
     @property
     def counts(self) -> Mapping[tuple[str, int], int]:
-        """The number of answered requests by operation and status."""
+        """The number of requests that ended, by operation and status."""
         return {key: durations.count for key, durations in self._durations.items()}
 
     @property
     def durations(self) -> Mapping[str, Durations]:
-        """The durations of the answered requests by operation."""
+        """The durations of the requests that ended, by operation."""
         merged: dict[str, Durations] = {}
         for (operation, _), durations in self._durations.items():
             if not any(durations.buckets):
@@ -189,7 +193,7 @@ class Metrics:
         yield refused
 
     async def app(self, scope: Any, _receive: Any, send: Any) -> None:
-        """Answer GET /metrics. All other requests get an error. This method is an ASGI app."""
+        """Answer GET and HEAD of /metrics. All other requests get an error. This method is an ASGI app."""
         if scope["type"] != "http":
             return
         if scope["path"] != "/metrics":

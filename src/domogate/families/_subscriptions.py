@@ -37,8 +37,8 @@ async def subscribe(services: Services, call: Call) -> Answer:
     plant_id = call.plant.plant.id
     try:
         made = await services.webhooks.register(call.principal, plant_id, order.url, form=_FORM, address=call.address)
-    except Conflict:
-        raise SubscriptionExists("the application is subscribed to this plant already; unsubscribe first") from None
+    except Conflict as refused:
+        raise SubscriptionExists(str(refused)) from None
     except Invalid as refused:
         raise ValueOutOfRange(f"EndPointUrl is not accepted: {refused}") from None
     except Forbidden as refused:

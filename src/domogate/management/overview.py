@@ -42,7 +42,10 @@ class ModuleCountsOut(OutputModel, frozen=True):
 
 
 class WebhookCountsOut(OutputModel, frozen=True):
-    """Counts of webhooks and their deliveries. `oldestPendingAt` is the time of the oldest event whose delivery is pending."""
+    """Counts of webhooks and their deliveries. `oldestPendingAt` is the time of the oldest event whose delivery is pending.
+    If a receiver became unavailable before this time, or if there is no such event, `oldestPendingAt` is the time at which this
+    receiver became unavailable.
+    """
 
     active: int
     failing: int
@@ -65,8 +68,8 @@ class DatabaseOut(OutputModel, frozen=True):
 
 
 class RequestsOut(OutputModel, frozen=True):
-    """Answered requests: their number by status, and the durations in milliseconds that 50 % and 99 % of the requests did not
-    exceed.
+    """Requests that ended: their number by status, and the durations in milliseconds that 50 % and 99 % of the requests did not
+    exceed. The status 499 is never sent: it counts requests whose client disconnected before the answer.
     """
 
     statuses: dict[str, int]

@@ -31,14 +31,16 @@ _ABSENT = (
 )
 _PLANTS = select(plants.c.status, func.count()).group_by(plants.c.status)
 _MODULES = select(func.count()).select_from(modules).where(_IN_USE)
-_WEBHOOKS = select(func.count(), func.count(webhooks.c.failing_since)).where(webhooks.c.ended_at.is_(None))
+_WEBHOOKS = select(func.count(), func.count(webhooks.c.failing_since), func.min(webhooks.c.failing_since)).where(
+    webhooks.c.ended_at.is_(None)
+)
 _PENDING = select(func.count(), func.count(parked.c.dead_at), func.min(case((parked.c.dead_at.is_(None), parked.c.at))))
 _OPEN_ORDERS = select(func.count()).select_from(orders).where(orders.c.ended_at.is_(None))
 
 
 def count_figures(connection: Connection, since: float, now: float) -> StoreFigures:
     by_status = _count_by(connection, _PLANTS)
-    active, failing = connection.execute(_WEBHOOKS).one()
+    active, failing, failing_since = connection.execute(_WEBHOOKS).one()
     parked_count, dead, oldest = connection.execute(_PENDING).one()
     ended = (
         select(orders.c.state, func.count())
@@ -56,7 +58,7 @@ def count_figures(connection: Connection, since: float, now: float) -> StoreFigu
         webhooks=active,
         failing_webhooks=failing,
         pending=parked_count - dead,
-        oldest_pending=oldest,
+        oldest_pending=min((at for at in (oldest, failing_since) if at is not None), default=None),
         dead_letters=dead,
         open_orders=connection.execute(_OPEN_ORDERS).scalar_one(),
         ended_orders=_count_by(connection, ended),

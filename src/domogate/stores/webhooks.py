@@ -56,16 +56,7 @@ _MOVE = DirectStatement(
         problem=func.coalesce(_OLDEST_PROBLEM, bindparam("words")),
     )
 )
-_HOLD = (
-    update(webhooks)
-    .where(_ACTIVE_OF_ID)
-    .values(
-        failing_since=func.coalesce(webhooks.c.failing_since, bindparam("at")),
-        failures=webhooks.c.failures + bindparam("failed"),
-        next_at=bindparam("next"),
-        problem=bindparam("words"),
-    )
-)
+_HELD = ("position", "failing_since", "failures", "next_at")
 _INSERT = insert(webhooks)
 # A pending delivery has a copy of its event only if the change was pruned from the feed.
 _PENDING: Select[Any] = select(
@@ -85,14 +76,14 @@ def add_webhook(tx: Transaction, webhook: Webhook, *, most: int | None = None) -
         webhooks.c.user_id == webhook.user_id,
         webhooks.c.plant_id == webhook.plant_id,
     )
-    active = select(func.count()).select_from(webhooks).where(theirs, _ACTIVE)
-    if most is not None and tx.connection.execute(active).scalar_one() >= most:
-        raise TooManyWebhooks
     alike = webhooks.c.url == webhook.url
     if webhook.form is WebhookFormat.THERMOSTAT:
         alike = or_(alike, webhooks.c.form == webhook.form.value)
     if tx.connection.execute(select(webhooks.c.id).where(theirs, alike, _ACTIVE)).first() is not None:
         return False
+    active = select(func.count()).select_from(webhooks).where(theirs, _ACTIVE)
+    if most is not None and tx.connection.execute(active).scalar_one() >= most:
+        raise TooManyWebhooks
     tx.connection.execute(delete(webhooks).where(theirs, alike))
     tx.connection.execute(_INSERT, _to_row(tx, webhook))
     tx.emit(WebhookChanged(webhook_id=webhook.id, of_plant=webhook.plant_id))
@@ -206,10 +197,13 @@ def move_webhooks(tx: Transaction, moves: Sequence[Move]) -> Sequence[bool]:
     return [tx.connection.execute(_IS_ACTIVE, {"of_id": of_id}).first() is not None for of_id, _ in moves]
 
 
-def hold_webhook(tx: Transaction, webhook_id: Id, at: float | None, next_at: float, problem: str) -> bool:
-    failed = 0 if at is None else 1
-    told = {"of_id": webhook_id, "at": at, "failed": failed, "next": next_at, "words": storable(problem)}
-    return tx.connection.execute(_HOLD, told).rowcount == 1
+def hold_webhook(tx: Transaction, webhook: Webhook, dead: Sequence[PendingDelivery] = ()) -> bool:
+    held = {name: getattr(webhook, name) for name in _HELD} | {"problem": storable(webhook.problem)}
+    if tx.connection.execute(_update_active(webhook.id).values(held)).rowcount == 0:
+        return False
+    for item in dead:
+        save_pending(tx, item)
+    return True
 
 
 # --- Pending deliveries -----------------------------------------------------------------------------------------------
@@ -332,8 +326,8 @@ class SqlWebhooks(SqlSubject):
             return await self._moves.add(webhook.id, position)
         return await self._deliver(webhook, move_webhook, webhook.id, position, pending)
 
-    async def hold_webhook(self, webhook: Webhook, at: float | None, next_at: float, problem: str) -> bool:
-        return await self._deliver(webhook, hold_webhook, webhook.id, at, next_at, problem)
+    async def hold_webhook(self, webhook: Webhook, dead: Sequence[PendingDelivery] = ()) -> bool:
+        return await self._deliver(webhook, hold_webhook, webhook, dead)
 
     async def save_pending(self, webhook: Webhook, pending: PendingDelivery) -> None:
         await self._deliver(webhook, save_pending, pending)

@@ -84,7 +84,7 @@ export function WebhookPage({ id }: { id: string }) {
               [t("console.webhooks.kinds"), kindWords(webhook)],
               [t("console.webhooks.form"), webhook.form],
               [t("console.created"), when(webhook.createdAt)],
-              [t("console.webhooks.failing"), webhook.failingSince && `${when(webhook.failingSince)} (${count("console.webhooks.attempts", webhook.failures)})`],
+              [t("console.webhooks.failing"), webhook.failingSince && `${when(webhook.failingSince)} (${count("console.webhooks.failures", webhook.failures)})`],
               [t("console.webhooks.next"), when(webhook.nextAttemptAt)],
               [t("console.webhooks.ended"), webhook.endedAt && `${when(webhook.endedAt)} ${valueWords("webhookend", webhook.endedReason, webhook.endedWhy)}`],
             ]}

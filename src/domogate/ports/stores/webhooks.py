@@ -14,11 +14,12 @@ class WebhookStore(Protocol):
     """
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
-        """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL.
+        """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL. A webhook with the thermostat
+        format also replaces the ended webhooks with this format of the same client, user and plant.
 
-        `most` is the number of active webhooks that a client may have for one user and plant. Raise TooManyWebhooks if the
-        client has this number already. Return False if one of the active webhooks has the same URL. Also return False if the
-        new webhook has the thermostat format, and one of the active webhooks has this format.
+        Return False if the client has an active webhook with the same URL for this user and plant. Also return False if the
+        new webhook has the thermostat format, and one of these active webhooks has this format. Otherwise, raise
+        TooManyWebhooks if the number of these active webhooks is `most` or more.
         """
         ...
 
@@ -54,7 +55,8 @@ class WebhookStore(Protocol):
 
     async def delete_webhook(self, webhook_id: Id) -> bool: ...
 
-    # The progress of deliveries. The methods below raise Fenced if another gateway of the cluster holds the plant.
+    # The progress of deliveries. The methods below that get a Webhook raise Fenced if another gateway of the cluster holds the
+    # plant.
 
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
         """Set the position of the webhook in the change feed, store the deliveries `pending`, and forget earlier failures.
@@ -63,11 +65,10 @@ class WebhookStore(Protocol):
         """
         ...
 
-    async def hold_webhook(self, webhook: Webhook, at: float | None, next_at: float, problem: str) -> bool:
-        """Record that the receiver has been unreachable since `at`. The next attempt is at `next_at`.
+    async def hold_webhook(self, webhook: Webhook, dead: Sequence[PendingDelivery] = ()) -> bool:
+        """Store that the webhook waits: its `position`, `failing_since`, `failures`, `next_at` and `problem`.
 
-        If `at` is None, the receiver has not failed: the delivery waits until the user of the webhook has done what
-        `problem` says, for example renewed the password.
+        `dead` are events up to `position` that were given up. They are stored as dead letters in the same commit.
 
         Return False if the webhook has ended or was deleted.
         """

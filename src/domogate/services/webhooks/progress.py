@@ -31,16 +31,14 @@ class WebhookProgress:
         before, self.webhook = self.webhook, found
         return found.position != before.position
 
-    async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, answered: bool = True) -> None:
+    async def advance(self, position: int, pending: Sequence[PendingDelivery] = ()) -> None:
         """Store that all changes up to `position` are handled, and store the `pending` deliveries.
 
-        If `answered` is true, the receiver works again, so the delay after the next failure is short. If `answered` is false,
-        the delay still grows with each failure.
+        Earlier failures are forgotten, so the delay after the next failure is short.
         """
         if not await self._store.move_webhook(self.webhook, position, pending):
             raise WebhookEnded("")
-        if answered:
-            self._failures = 0
+        self._failures = 0
         waiting = self.webhook.next_at > 0 or any(item.dead_at is None for item in pending)
         self.webhook = msgspec.structs.replace(
             self.webhook,
@@ -51,16 +49,20 @@ class WebhookProgress:
             next_at=self._clock.now() if waiting else 0.0,
         )
 
-    async def back_off(self, problem: str, retry_after: float | None = None, since: float | None = None) -> float:
-        """Store the failure. `since` is the time at which the receiver began to fail; the default is now.
+    async def back_off(
+        self, problem: str, retry_after: float | None, position: int, dead: Sequence[PendingDelivery] = ()
+    ) -> float:
+        """Store that the receiver is unavailable, and that all changes up to `position` are handled.
+
+        `dead` are the changes among them that were given up.
 
         Return the time before which nothing may be sent. The delay until this time grows with each failure.
         """
-        began = self._clock.now() if since is None else since
-        next_at = await self._hold(began, problem, retry_after)
-        failing_since = began if self.webhook.failing_since is None else self.webhook.failing_since
-        self.webhook = msgspec.structs.replace(self.webhook, failing_since=failing_since, failures=self.webhook.failures + 1)
-        return next_at
+        began = self._clock.now() if self.webhook.failing_since is None else self.webhook.failing_since
+        failing = msgspec.structs.replace(
+            self.webhook, position=position, failing_since=began, failures=self.webhook.failures + 1, problem=problem
+        )
+        return await self._hold(failing, retry_after, dead)
 
     async def wait_for_user(self, problem: str) -> float:
         """Store `problem`: what the user has to do before events can be sent, for example renew the password.
@@ -69,12 +71,13 @@ class WebhookProgress:
 
         Return the time of the next try.
         """
-        return await self._hold(None, problem)
+        return await self._hold(msgspec.structs.replace(self.webhook, problem=problem))
 
-    async def _hold(self, began: float | None, problem: str, retry_after: float | None = None) -> float:
+    async def _hold(self, webhook: Webhook, retry_after: float | None = None, dead: Sequence[PendingDelivery] = ()) -> float:
         self._failures = max(self._failures, self.webhook.failures) + 1
         next_at = self._clock.now() + retry_delay(self._failures, retry_after)
-        if not await self._store.hold_webhook(self.webhook, began, next_at, problem):
+        held = msgspec.structs.replace(webhook, next_at=next_at)
+        if not await self._store.hold_webhook(held, dead):
             raise WebhookEnded("")
-        self.webhook = msgspec.structs.replace(self.webhook, next_at=next_at, problem=problem)
+        self.webhook = held
         return next_at

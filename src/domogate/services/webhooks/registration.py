@@ -15,6 +15,7 @@ from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, 
 from domogate.ports import Audit, Clock, FeedStore, GrantStore, Undelivered, WebhookSender, WebhookStore
 from domogate.services.audit import AuditAction
 from domogate.services.events.filters import scopes_for
+from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 from domogate.services.rights.access import Access, get_access
@@ -120,9 +121,22 @@ class Webhooks:
         try:
             added = await self._store.add_webhook(webhook, most=MOST)
         except TooManyWebhooks:
-            raise Conflict(f"This application has {MOST} webhooks for this plant already; remove one first.") from None
+            problem = f"This application has {MOST} webhooks for this user and plant already"
+            raise Conflict(f"{problem}; remove one first, with DELETE /webhooks/{{webhookId}}.") from None
         if not added:
-            raise Conflict("This application has a webhook for this plant and URL already.")
+            raise Conflict(await self._explain_conflict(webhook))
+
+    async def _explain_conflict(self, webhook: Webhook) -> str:
+        """Return a text about the active webhook because of which this webhook cannot be added."""
+        theirs = await self._store.list_webhooks(
+            client_id=webhook.client_id, user_id=webhook.user_id, plant_id=webhook.plant_id
+        )
+        if webhook.form is WebhookFormat.THERMOSTAT and any(
+            one.form is webhook.form and one.ended_at is None for one in theirs
+        ):
+            return "This application is subscribed to this plant already; unsubscribe first, with X8."
+        problem = "This application has a webhook for this user, plant and URL already"
+        return f"{problem}; use another URL, or remove the webhook first, with DELETE /webhooks/{{webhookId}}."
 
     async def list_own(self, principal: Principal, form: WebhookFormat | None = None) -> Sequence[Webhook]:
         """Return the webhooks of this client and user, including ended webhooks, oldest first."""
@@ -186,7 +200,9 @@ class Webhooks:
         return Ping(answer.status)
 
     async def list_dead(self, principal: Principal, webhook_id: Id, *, after: int, limit: int) -> Sequence[PendingDelivery]:
-        """Return the dead letters that the application may see with its present rights, in cursor order.
+        """Return the dead letters that the application may get with its present rights, in cursor order.
+
+        Dead letters from the time before the person joined the plant are left out (Decision 0056).
 
         Raises NotFound, NoSuchPlant, NotYourPlant.
         """
@@ -195,7 +211,8 @@ class Webhooks:
         found: list[PendingDelivery] = []
         while len(found) < limit:
             page = await self._administration.list_dead(webhook_id, after=after, limit=limit)
-            found += [delivery for delivery in page if access.may_see(delivery.module_id)]
+            notices = [(delivery, find_notice(delivery.change, access.plant)) for delivery in page]
+            found += [delivery for delivery, notice in notices if notice is not None and access.may_get(notice)]
             if len(page) < limit:
                 break
             after = page[-1].change.cursor

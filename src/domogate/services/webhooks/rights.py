@@ -40,6 +40,7 @@ class WebhookEnded(Exception):
     """The webhook must end: nothing is delivered to it any more.
 
     The dispatcher stores the end of the webhook with the message of this exception. The message says why the webhook ended.
+    If the message is empty, the store already knows the end, and nothing is stored.
     """
 
 

@@ -196,16 +196,15 @@ class WebhookWorker:
 
         Return the time of the next attempt.
         """
-        problem, since = failures[0].problem, self.webhook.failing_since
+        problem = failures[0].problem
         too_old = [delivery for delivery in deliveries if self._is_too_old(delivery)]
-        if too_old:
-            dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
-            await self._progress.advance(too_old[-1].cursor, dead, answered=False)
-        return await self._back_off(failures, since)
+        position = too_old[-1].cursor if too_old else self.webhook.position
+        dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
+        return await self._back_off(failures, position, dead)
 
-    async def _back_off(self, failures: Sequence[DeliveryResult], since: float | None) -> float:
+    async def _back_off(self, failures: Sequence[DeliveryResult], position: int, dead: Sequence[PendingDelivery] = ()) -> float:
         retry_after = max(result.retry_after or 0.0 for result in failures)
-        return self._pause_until(await self._progress.back_off(failures[0].problem, retry_after, since))
+        return self._pause_until(await self._progress.back_off(failures[0].problem, retry_after, position, dead))
 
     # pending deliveries
 
@@ -234,7 +233,7 @@ class WebhookWorker:
                 failures = []
             soon += await self._store_results(results, open_modules, failures)
             if failures:
-                return await self._back_off(failures, self.webhook.failing_since)
+                return await self._back_off(failures, self.webhook.position)
         await self._progress.advance(self.webhook.position)
         return self._pause_shortly(soon)
 

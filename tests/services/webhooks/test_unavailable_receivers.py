@@ -1,0 +1,56 @@
+"""Receivers that do not answer for days: what the gateway shows about them while their events wait or are given up."""
+
+import pytest
+
+from domogate.ports import Undelivered
+from support.delivery_setup import GIVEN_UP, LAMPS, DeliverySetup, RecordingSender
+
+pytestmark = pytest.mark.slow
+
+URL = "https://receiver.example/"
+AWAY = Undelivered("The receiver did not answer within 15 s.")
+HOUR = 3_600.0
+
+
+class TestTheWaitOfTheEvents:
+    async def test_it_is_counted_although_the_events_are_still_in_the_feed(
+        self, setup: DeliverySetup, sender: RecordingSender
+    ) -> None:
+        sender.answer = AWAY
+        webhook = await setup.register(URL)
+        began = setup.clock.now()
+        await setup.report()
+        await setup.settle()
+        await setup.pass_time(2 * HOUR)
+        assert await setup.store.list_pending(webhook.id, dead=False, limit=9) == []
+        figures = await setup.store.count_figures(0.0)
+        assert (figures.failing_webhooks, figures.oldest_pending) == (1, began)
+        sender.answer = 200
+        await setup.pass_time(HOUR)
+        assert (await setup.store.count_figures(0.0)).oldest_pending is None
+
+    async def test_a_webhook_that_has_ended_is_not_counted(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        sender.answer = AWAY
+        webhook = await setup.register(URL)
+        await setup.report()
+        await setup.settle()
+        await setup.store.end_webhook(webhook.id, "gone", setup.clock.now())
+        assert (await setup.store.count_figures(0.0)).oldest_pending is None
+
+
+class TestTheCountOfFailures:
+    async def test_it_grows_while_old_events_become_dead_letters(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        sender.answer = AWAY
+        webhook = await setup.register(URL)
+        await setup.report(LAMPS[0], 1)
+        await setup.settle()
+        await setup.pass_time(GIVEN_UP / 2)
+        newer = await setup.report(LAMPS[1], 1)
+        before = await setup.find(webhook)
+        await setup.pass_time(GIVEN_UP / 2)
+        dead = await setup.store.list_pending(webhook.id, dead=True, limit=9)
+        after = await setup.find(webhook)
+        assert ([item.change.cursor for item in dead], after.position) == ([newer - 1], newer - 1)
+        assert (after.failures, after.failing_since) == (before.failures + 1, before.failing_since)
+        assert after.next_at > setup.clock.now()
+        assert after.problem == str(AWAY)
