@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from domogate.domain.faults import Internal
+from domogate.ports import StoreNotWritable, StoreTimeout, StoreUnavailable
 from support.identity import AUDIENCE
 from support.oauth import Browser, Provider
 
@@ -71,6 +73,34 @@ class TestEverythingElse:
         assert answer.status_code == 500
         assert answer.json()["error"] == "server_error"
         assert "secret" not in answer.text
+
+
+class TestAStoreThatFails:
+    @pytest.mark.parametrize(
+        ("error", "description"),
+        [
+            (StoreUnavailable("/secret/path"), "The gateway cannot reach its database; send the request again later."),
+            (StoreTimeout("/secret/path"), "The gateway cannot reach its database; send the request again later."),
+            (
+                StoreNotWritable("/secret/path"),
+                "The gateway cannot write to its disk, and has changed nothing; its operator must act.",
+            ),
+            (Internal("this gateway has old data", is_temporary=True), "This gateway has old data."),
+        ],
+        ids=lambda it: type(it).__name__ if isinstance(it, Exception) else "",
+    )
+    async def test_the_answer_is_503_and_names_the_reason(
+        self, browser: Browser, provider: Provider, monkeypatch: pytest.MonkeyPatch, error: Exception, description: str
+    ) -> None:
+        async def fail(*_: Any) -> None:
+            raise error
+
+        monkeypatch.setattr(provider.signer, "jwks", fail)
+        monkeypatch.setattr(provider.authorization.clients, "authenticate", fail)
+        form = {"grant_type": "refresh_token", "refresh_token": "x", "client_id": "app"}
+        for answer in (await browser.http.get("/auth/jwks"), await browser.http.post("/auth/token", data=form)):
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert answer.json() == {"error": "temporarily_unavailable", "error_description": description}
 
 
 class TestAnUnfinishedForm:

@@ -66,6 +66,18 @@ async def test_settings_and_log_lines_are_shown(chromium: Browser, workshop: Gat
         assert await walk.shows("No line of this level.")
 
 
+async def test_the_page_of_the_settings_names_the_gateway_of_a_cluster(chromium: Browser, workshop: Gateway) -> None:
+    async def answer(route: Route) -> None:
+        await route.fulfill(json={**await (await route.fetch()).json(), "gateway": "gate2:8080"})
+
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await walk.page.route(re.compile("/manage/v1/settings"), answer)
+        await walk.open("/console/settings")
+        assert await walk.shows("This page shows what the gateway gate2:8080 knows.")
+        await expect(walk.page.get_by_role("row").filter(has_text="device_deadline")).to_have_count(1)
+        assert await walk.find_problems_everywhere("console-settings-cluster") == []
+
+
 async def test_a_backup_is_downloaded(chromium: Browser, workshop: Gateway, tmp_path: Path) -> None:
     async with visit(chromium, workshop, who=LUCIA) as walk:
         await walk.open("/console/backup")

@@ -130,6 +130,28 @@ def test_a_copy_that_fails_leaves_the_target_empty(tmp_path: Path, postgres: Pos
         assert admin.execute("SELECT count(*) FROM plants").fetchone() == (0,)
 
 
+def test_a_database_that_answers_differently_is_refused(tmp_path: Path, postgres: PostgresServer) -> None:
+    """A trigger changes a row at the commit, after the rows were compared."""
+    url = postgres.empty_database()
+    with running(start("demo", tmp_path, port=free_port())) as before:
+        data = before.data
+    move_tables(url)
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as admin:
+        admin.execute(
+            "CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN UPDATE subscriptions SET name = 'other'; RETURN NULL; END $$"
+        )
+        admin.execute(
+            "CREATE CONSTRAINT TRIGGER spoil AFTER INSERT ON subscriptions DEFERRABLE INITIALLY DEFERRED"
+            " FOR EACH ROW EXECUTE FUNCTION spoil()"
+        )
+    refused = move(data, "--to", url)
+    assert refused.returncode == 1
+    assert "keys: the new database answers differently. Do not use it. The SQLite file keeps its data" in refused.stderr
+    assert "may have migrated its tables" in refused.stderr
+    assert "unchanged" not in refused.stderr
+
+
 def move_tables(url: str) -> bool:
     """Make the empty tables, as a store does at its start."""
     database = open_database(url)

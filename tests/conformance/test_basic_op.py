@@ -93,7 +93,7 @@ def test_oidcc_ensure_request_without_nonce_succeeds_for_code_flow(rp: RelyingPa
 
 class TestScopes:
     def test_oidcc_scope_profile(self, rp: RelyingParty, browser: Browser) -> None:
-        """Of the profile claims only the name is stored here."""
+        """Of the profile claims, the name is stored, and the language if the person has chosen one. Anna has not chosen one."""
         login = rp.log_in(browser, scope="openid profile")
         assert login.tokens["scope"] == "openid profile"
         assert rp.userinfo(login.access_token).json() == {"sub": login.claims["sub"], "name": "Anna Bianchi"}

@@ -112,11 +112,23 @@ def test_the_plan_says_what_would_change_and_changes_nothing(own_demo: Gateway, 
     assert own_demo.domogate("order", "list", "--json") == before
 
 
+def test_the_plan_promises_plugs_that_are_on_again_only_if_e16_is_called(own_demo: Gateway, tmp_path: Path) -> None:
+    flags = [*options(own_demo, ANNA, tmp_path), "--plan"]
+    reads, does_not_read = conformance(*flags), conformance(*flags, "--only", "homectl", "--only", "homeauto")
+    assert "If E16 shows before the check that all of them are on, it switches them on again." in reads.stdout
+    assert "on, then off. They stay off." in does_not_read.stdout
+
+
 class TestWrongUse:
     @pytest.mark.parametrize(
         ("flags", "code", "message"),
         [
-            (("--base-url", "gateway"), 1, "is not a URL"),
+            (("--base-url", "gateway"), 2, "--base-url: 'gateway' is not a URL such as https://gateway.example.com."),
+            (("--base-url", "http://a..b"), 2, "--base-url: 'http://a..b' is not a URL"),
+            (("--base-url", "http://127.0.0.1:99999"), 2, "--base-url: 'http://127.0.0.1:99999' is not a URL"),
+            (("--base-url", "http://127.0.0.1:9/a b"), 2, "--base-url: 'http://127.0.0.1:9/a b' is not a URL"),
+            (("--base-url", "http://127.0.0.1:9", "--auth-url", "auth", "--client-id", "x"), 2, "--auth-url: 'auth' is not"),
+            (("--base-url", "http://127.0.0.1:9", "--access-token", "a\nb"), 2, "--access-token: the value must be one line"),
             (("--base-url", "http://127.0.0.1:9"), 1, "cannot be checked"),
             (("--base-url", "http://127.0.0.1:9", "--only", "homes"), 2, "there is no family homes"),
             (("--base-url", "http://127.0.0.1:9", "--module", "thermostat=7"), 2, "write KIND=PLANT/ID"),

@@ -47,3 +47,17 @@ def test_a_report_can_be_written_and_shows_no_raw_control_character(outcome: Out
 def test_a_report_contains_no_secret(outcome: Outcome, form: str) -> None:
     report = REPORTS[form](outcome)
     assert not [secret for secret in (KEY, TOKEN, ACCESS, OTHER, NARROW, SECRET) if secret in report]
+
+
+def test_the_junit_report_has_every_entry_that_was_not_checked() -> None:
+    """Rule 1 is checked with each request, and the end of the run is an unchecked entry of rule 1."""
+    requests = iter(range(1_000))
+    outcome = check(lambda _ask, reply: reply._replace(lost=0) if next(requests) >= 10 else reply, *named(PLANT))
+    suite = ElementTree.fromstring(REPORTS["junit"](outcome))
+    names = [case.get("name", "") for case in suite]
+    reasons = {case.get("name", ""): skipped.get("message", "") for case in suite for skipped in case.iter("skipped")}
+    for one in outcome.unchecked:
+        assert one.why in reasons[f"{one.rule.id}: {one.rule.sentence} ({one.operation})"]
+    assert any(name.startswith("1: ") and "the run ended early" in reason for name, reason in reasons.items())
+    assert (suite.get("tests"), suite.get("skipped")) == (str(len(set(names))), str(len(reasons)))
+    assert len(names) == len(set(names))

@@ -4,8 +4,13 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from domogate.families import FAMILIES
+from support.fuzzing import Outcome, fuzz
+from support.gateway import Gateway
 
 pytestmark = pytest.mark.slow
 
@@ -37,3 +42,21 @@ class TestTheSoak:
     def test_it_knows_its_campaigns(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         said = refusal(monkeypatch, capsys, "--only", "miracles")
         assert all(name in said for name in ("kills", "fuzzing", "rights", "memory", "bodies"))
+
+
+class TestFuzzing:
+    def test_one_round_fuzzes_the_document_of_every_family(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        fuzzed: list[str] = []
+
+        def fuzz_briefly(gateway: Gateway, slug: str, *, examples: int, seed: int) -> Outcome:
+            fuzzed.append(slug)
+            return fuzz(gateway, slug, examples=1, seed=seed)
+
+        monkeypatch.syspath_prepend(ROOT)
+        campaigns = import_module("soak.campaigns")
+        monkeypatch.setattr(campaigns, "fuzz", fuzz_briefly)
+        one_round = SimpleNamespace(
+            directory=tmp_path, seed=7, say=lambda _text: None, time_is_up=lambda: len(fuzzed) >= len(FAMILIES)
+        )
+        assert campaigns.CAMPAIGNS["fuzzing"].run(one_round).endswith(f"from {len(FAMILIES)} documents")
+        assert sorted(fuzzed) == sorted(family.slug for family in FAMILIES)

@@ -27,7 +27,7 @@ OWNER, GUESSED, REVOKED = "anna@example.com", "bruno@example.com", "dario@exampl
 HOUSE = "ca5a0001-0000-4000-8000-000000000000"
 APP = {"client_id": "demo-app", "client_secret": "demo-app-secret-0001"}
 LOGOUT = "/auth/account/logout"
-ALLOWED_LOGINS = 6
+ALLOWED_LOGINS = 5
 """After this number of failed logins, the next attempt has to wait (services/people/login_throttle.py)."""
 
 

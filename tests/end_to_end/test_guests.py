@@ -13,10 +13,10 @@ from httpx_sse import ServerSentEvent
 from domogate.domain.ids import new_id
 from support.extension_operations import X1, X2, X3, X4, X5, X6
 from support.gateway import QUICK, Gateway, eventually, running, serve_estate
-from support.http import KEY_HEADER, PATIENCE, client, expect_refusal
+from support.http import KEY_HEADER, PATIENCE, client, expect_ok, expect_refusal
 from support.receivers import ThreadedReceiver
 from support.spec_operations import ALL_SCOPES, E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E14, E15, E16, E18, Operation
-from support.store_access import add_credentials
+from support.store_access import add_credentials, simulated
 from support.stream_reader import StreamReader, data_of, open_stream
 
 pytestmark = pytest.mark.slow
@@ -179,6 +179,22 @@ class TestPlaces:
     def test_emergency_lighting_outside_is_not_listed(self, hotel: Gateway) -> None:
         assert OUTSIDE["emergency unit"] in hotel.send(E18, {"plant": HOTEL}, who=OWNER).text
         check_nothing_outside(hotel.send(E18, {"plant": HOTEL}, who=GUEST).text)
+
+    def test_the_alert_of_a_controller_counts_units_outside_too(self, served: Gateway) -> None:
+        """The alert and its time are values of the controller. A guest who sees the controller sees both, but not the units."""
+        served.domogate("plant", "limit", HOTEL, GUEST, "--module", OUTSIDE["emergency controller"])
+
+        def controller(who: str) -> dict[str, Any]:
+            (only,) = expect_ok(E18, served.send(E18, {"plant": HOTEL}, who=who))
+            return {name: only.get(name) for name in ("alert", "lastAlertUpdate", "alertLevel", "status")} | {
+                "units": len(only["children"])
+            }
+
+        with simulated(served, OUTSIDE["emergency unit"], "offline"):
+            eventually(lambda: controller(OWNER)["alert"], "the controller is in alert")
+            assert controller(GUEST) == {**controller(OWNER), "units": 0}
+        eventually(lambda: not controller(OWNER)["alert"], "the controller is not in alert any more")
+        assert controller(GUEST) == {**controller(OWNER), "units": 0}
 
     def test_a_ticket_for_a_door_is_worth_nothing_after_a_change_of_rooms(self, served: Gateway) -> None:
         served.domogate("plant", "limit", HOTEL, GUEST, "--room", ROOM, "--room", NEXT_ROOM)

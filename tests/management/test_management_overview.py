@@ -174,12 +174,12 @@ class TestTheCluster:
         assert (answering["shards"], answering["messages"], answering["answering"]) == (24, "cut off", True)
 
     async def test_what_only_one_gateway_knows_has_its_name(self, api: ManagementApi) -> None:
-        paths = ("/overview", "/logs", "/drivers")
-        assert [(await api.ok("GET", path))["gateway"] for path in paths] == [None] * 3
+        paths = ("/overview", "/logs", "/drivers", "/settings")
+        assert [(await api.ok("GET", path))["gateway"] for path in paths] == [None] * 4
         api.cluster = a_status()
-        assert [(await api.ok("GET", path))["gateway"] for path in paths] == ["gate2:8080"] * 3
+        assert [(await api.ok("GET", path))["gateway"] for path in paths] == ["gate2:8080"] * 4
         api.cluster = a_status(own_id=None)  # without a lease
-        assert [(await api.ok("GET", path))["gateway"] for path in paths] == [None] * 3
+        assert [(await api.ok("GET", path))["gateway"] for path in paths] == [None] * 4
 
     async def test_a_gateway_without_nats_is_a_problem(self, driven: ManagementApi) -> None:
         driven.cluster = a_status()

@@ -1,4 +1,4 @@
-"""A gateway of a cluster is frozen in the middle of a write."""
+"""A gateway of a cluster, or a `domogate` command, is frozen in the middle of a write."""
 
 import asyncio
 import signal
@@ -8,16 +8,21 @@ import textwrap
 import time
 
 import pytest
+from sqlalchemy import text
 
 from domogate.domain.events import StateChanged, UserChanged
 from domogate.domain.states import LightState
+from domogate.stores.opening import open_database
 from support.houses import house_of, houses, lamp_of, lamp_on
 from support.stores import CARLA, OpenStore, record_changes
 
 pytestmark = pytest.mark.slow
 
 
-async def test_it_delays_the_others_only_shortly_and_then_tries_again(open_store: OpenStore, postgres_url: str) -> None:
+@pytest.mark.parametrize("member", [True, False], ids=["gateway", "command"])
+async def test_it_delays_the_others_only_shortly_and_then_tries_again(
+    open_store: OpenStore, postgres_url: str, member: bool
+) -> None:
     store = await open_store(postgres_url, member=True)
     await store.import_estate(houses(2), prune=False)
     recorded = record_changes(store)
@@ -41,7 +46,8 @@ async def test_it_delays_the_others_only_shortly_and_then_tries_again(open_store
                 super().commit(connection, writes)
 
         async def main():
-            store = Stopping(sys.argv[1], clock=Clock(), member=True)
+            member = sys.argv[4] == "True"
+            store = Stopping(sys.argv[1], clock=Clock(), member=member, gateway=member)
             await store.start()
             await store.record([Report(Id(sys.argv[2]), Id(sys.argv[3]), 1.0, LightState(on=True, level=1))])
             await store.stop()
@@ -51,7 +57,7 @@ async def test_it_delays_the_others_only_shortly_and_then_tries_again(open_store
     )
     plant, lamp = house_of(0), lamp_of(0)
     process = subprocess.Popen(
-        [sys.executable, "-c", script, postgres_url, plant, lamp],
+        [sys.executable, "-c", script, postgres_url, plant, lamp, str(member)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdin is not None
@@ -75,3 +81,11 @@ async def test_it_delays_the_others_only_shortly_and_then_tries_again(open_store
     late = recorded.events[-1]
     assert isinstance(late, StateChanged)
     assert (late.module_id, late.state) == (lamp, LightState(on=True, level=1))
+
+
+def test_a_migration_may_be_idle_for_a_minute(postgres_url: str) -> None:
+    database = open_database(postgres_url)
+    with database.writing.begin() as connection:
+        database.lock(connection)
+        assert connection.execute(text("SHOW idle_in_transaction_session_timeout")).scalar() == "1min"
+    database.close()

@@ -132,7 +132,10 @@ async def _compare_one(name: str, ask: _Ask, old: Store, new: Store) -> int:
 
 
 def _differs(name: str) -> str:
-    return f"{name}: the new database answers differently. Do not use it; the SQLite file is unchanged."
+    return (
+        f"{name}: the new database answers differently. Do not use it. The SQLite file keeps its data.\n"
+        "Start no older version of Domogate with the SQLite file: this command may have migrated its tables."
+    )
 
 
 def _about_everything() -> dict[str, _Ask]:

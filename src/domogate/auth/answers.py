@@ -7,7 +7,7 @@ import msgspec
 
 from domogate.common.http_messages import Answer, BodyTooLong, Request, make_answer
 from domogate.common.log import get_logger
-from domogate.domain.faults import Internal
+from domogate.domain.faults import Internal, sentence
 from domogate.ports import StoreUnavailable
 from domogate.services.authorization import ClientThrottled, OAuthError, OAuthFault
 
@@ -73,7 +73,7 @@ def answer_error(error: Exception) -> Answer:
     if isinstance(error, BodyTooLong):
         return error_answer(413, OAuthError.INVALID_REQUEST, "The body is too long.")
     if isinstance(error, StoreUnavailable) or (isinstance(error, Internal) and error.is_temporary):
-        description = "The gateway cannot reach its database. Send the request again later."
+        description = sentence(error.public_message if isinstance(error, StoreUnavailable) else error.message)
         return error_answer(503, WORDS[503], description, {"retry-after": "1"})
     return error_answer(500, WORDS[500], "The gateway failed. The reason is in its log.")
 

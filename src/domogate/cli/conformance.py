@@ -11,7 +11,7 @@ from domogate.cli._command import FAILED, Mistake, WrongUsage, plain_command, re
 from domogate.cli._options import Declared, flag, option
 from domogate.cli._output import note
 from domogate.conformance.access import Others
-from domogate.conformance.exchange import Client, Credentials, Unreachable
+from domogate.conformance.exchange import Client, Credentials, Unreachable, parse_url
 from domogate.conformance.operations import FAMILIES
 from domogate.conformance.reports import REPORTS, as_text
 from domogate.conformance.run import Outcome, Target, run
@@ -78,8 +78,11 @@ def check_conformance(
     Example: `domogate conformance --base-url http://127.0.0.1:8080 --key KEY --token @id.token --access-token @access.token`
     """
     with reporting_errors():
+        _check_url("--base-url", base_url)
+        if auth_url is not None:
+            _check_url("--auth-url", auth_url)
         families = _families(only)
-        own = Credentials(_read(key), _read(token))
+        own = Credentials(_read_header("--key", key), _read_header("--token", token))
         target = Target(
             base_url,
             own,
@@ -107,7 +110,7 @@ def check_conformance(
 
         try:
             outcome = run(target, may_write, tell=note)
-        except (Unreachable, ValueError) as failed:
+        except Unreachable as failed:
             raise Mistake(f"{base_url} cannot be checked: {failed}") from None
         _print(outcome, report, output)
 
@@ -130,8 +133,24 @@ def _read(value: str) -> str:
     return Path(value[1:]).read_text(encoding="utf-8").strip() if value.startswith("@") else value
 
 
+def _read_header(name: str, value: str) -> str:
+    """Return the value of a flag that is sent in a header. The message of an error does not contain the value."""
+    text = _read(value)
+    if not (text.isascii() and text.isprintable()):
+        raise WrongUsage(f"{name}: the value must be one line of ASCII characters.")
+    return text
+
+
 def _as(own: Credentials, token: str | None, name: str) -> Credentials | None:
-    return None if token is None else own._replace(token=_read(token), token_name=name)
+    flag = f"--{name.lower().replace('_', '-')}"
+    return None if token is None else own._replace(token=_read_header(flag, token), token_name=name)
+
+
+def _check_url(name: str, url: str) -> None:
+    try:
+        parse_url(url)
+    except ValueError as wrong:
+        raise WrongUsage(f"{name}: {wrong}.") from None
 
 
 def _families(only: list[str] | None) -> tuple[str, ...]:

@@ -70,8 +70,8 @@ def _check_credentials(session: Session, operation: Operation, ids: Ids) -> None
 
 
 def _expect_refusal(session: Session, rule: Rule, operation: Operation, exchange: Exchange, about: str) -> None:
-    """Check that the token was refused with 401. For E1 to E4, 403 is right too, because the specification does not list 401
-    for them.
+    """Check that the token was refused with 401. For E1 to E4 and E20, 403 is right too, because the specification does not
+    list 401 for them.
     """
     refused = (401, 403) if 401 not in operation.statuses else (401,)
     session.check(rule, operation, exchange, exchange.status in refused, f"{about} the status is {exchange.status}")

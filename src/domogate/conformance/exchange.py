@@ -2,11 +2,12 @@
 
 import http.client
 import json
+import re
 import shlex
 import ssl
 import time
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 LARGEST_ANSWER = 16 * 2**20
 KEY_HEADER = "Ocp-Apim-Subscription-Key"
@@ -68,13 +69,23 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
+def parse_url(url: str) -> SplitResult:
+    """Return the parts of the URL. Raises ValueError if no request can be sent to it."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port, (parts.hostname or "").encode("idna")
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch("[!-~]*", parts.path):
+        raise ValueError(f"{url!r} is not a URL such as https://gateway.example.com")
+    return parts
+
+
 class Client:
     """Sends requests to one address, one after the other. It follows no redirect."""
 
     def __init__(self, base_url: str, *, timeout: float, ca_file: str | None = None) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{base_url!r} is not a URL such as https://gateway.example.com")
+        parts = parse_url(base_url)
         self.base_url = base_url.rstrip("/")
         self._parts, self._timeout = parts, timeout
         self._tls = ssl.create_default_context(cafile=ca_file) if parts.scheme == "https" else None

@@ -59,11 +59,13 @@ def as_json(outcome: Outcome) -> str:
 
 
 def as_junit(outcome: Outcome) -> str:
-    """Return the report as JUnit XML: one test case for each rule."""
+    """Return the report as JUnit XML: one test case for each checked rule, and one for each rule and operation not checked."""
     broken: dict[str, list[Finding]] = {}
     for finding in outcome.findings:
         broken.setdefault(finding.rule.id, []).append(finding)
-    skipped = {one.rule: one.why for one in outcome.unchecked if one.rule not in outcome.checked}
+    skipped: dict[tuple[Rule, str], list[str]] = {}
+    for one in outcome.unchecked:
+        skipped.setdefault((one.rule, one.operation), []).append(one.why)
     suite = ElementTree.Element(
         "testsuite",
         name=f"conformance of {outcome.base_url}",
@@ -73,14 +75,13 @@ def as_junit(outcome: Outcome) -> str:
         skipped=str(len(skipped)),
     )
     for rule in outcome.checked:
-        case = ElementTree.SubElement(suite, "testcase", classname=f"Spec {rule.section}", name=f"{rule.id}: {rule.sentence}")
+        case = _junit_case(suite, rule, "")
         for finding in broken.get(rule.id, [])[:1]:
             failure = ElementTree.SubElement(case, "failure", message=f"{finding.operation}: {finding.detail}")
             every = broken[rule.id]
             failure.text = _clean("\n".join(f"{one.operation}: {one.detail}\n{one.exchange.command}" for one in every))
-    for rule, why in skipped.items():
-        case = ElementTree.SubElement(suite, "testcase", classname=f"Spec {rule.section}", name=f"{rule.id}: {rule.sentence}")
-        ElementTree.SubElement(case, "skipped", message=why)
+    for (rule, operation), reasons in skipped.items():
+        ElementTree.SubElement(_junit_case(suite, rule, f" ({operation})"), "skipped", message="; ".join(reasons))
     for element in suite.iter():
         element.attrib = {name: _clean(value) for name, value in element.attrib.items()}
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
@@ -100,6 +101,11 @@ def as_html(outcome: Outcome) -> str:
 
 
 REPORTS: dict[str, Callable[[Outcome], str]] = {"text": as_text, "json": as_json, "junit": as_junit, "html": as_html}
+
+
+def _junit_case(suite: ElementTree.Element, rule: Rule, about: str) -> ElementTree.Element:
+    name = f"{rule.id}: {rule.sentence}{about}"
+    return ElementTree.SubElement(suite, "testcase", classname=f"Spec {rule.section}", name=name)
 
 
 def _finding(one: Finding) -> dict[str, object]:

@@ -19,9 +19,10 @@ def plan_changes(subjects: Subjects, families: tuple[str, ...]) -> list[str]:
     changes = []
     if E1.family in families and subjects.ambients:
         ids = subjects.ambients[0]
+        end = "If E16 shows before the check that all of them are on, it switches them on again. Otherwise they stay off."
         changes.append(
             f"E1 switches all plugs of the ambient {ids['ambient']} of the plant {ids['plant']} on, then off. "
-            "If all of them were on before, it switches them on again."
+            f"{end if E16.family in families else 'They stay off.'}"
         )
         changes.append("Requests that must be refused name the same ambient: a gateway with faults may execute them.")
     if E5.family in families and subjects.modules["scene"]:

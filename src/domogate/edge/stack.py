@@ -62,7 +62,6 @@ _PREFLIGHT: tuple[Header, ...] = (
 _JSON: Header = (b"content-type", b"application/json")
 _NO_STORE: Header = (b"cache-control", b"no-store")
 _FAILED = "the gateway failed on this request; its log has the reason under the X-Request-Id of this answer"
-_NO_DATABASE = "the gateway cannot reach its database; send the request again later"
 
 log = get_logger("domogate.edge")
 access = get_logger("domogate.access")
@@ -201,8 +200,8 @@ class Edge:
         await send_answer(_bodiless(send) if scope["method"] == "HEAD" else send, failed)
 
     def _build_failure(self, raw_path: bytes, error: Exception | None) -> Answer:
-        is_temporary = isinstance(error, StoreUnavailable)
-        fault = Internal(_NO_DATABASE if is_temporary else _FAILED, is_temporary=is_temporary)
+        said = error.public_message if isinstance(error, StoreUnavailable) else _FAILED
+        fault = Internal(said, is_temporary=isinstance(error, StoreUnavailable))
         return self._failure_answers.get(_first_segment(raw_path), _build_shape_b)(fault)
 
     # --- health -------------------------------------------------------------------------------------------------------

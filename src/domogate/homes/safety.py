@@ -35,8 +35,8 @@ class HomeSafetyOut(OutputModel, frozen=True):
     """The emergency lighting of a home.
 
     `working` is true if every controller and unit that is visible to the person works, and no controller is in alert. A
-    controller is in alert if the number of its units in failure has reached its alert level. `inAlert` is the number of
-    controllers in alert.
+    controller is in alert if the number of its units in failure has reached its alert level. Units that are not visible to the
+    person count, too. `inAlert` is the number of controllers in alert.
 
     `working` says nothing about tests.
     """

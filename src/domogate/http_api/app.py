@@ -26,7 +26,7 @@ from domogate.http_api.operations import JSON, Call, Operation, Surface
 from domogate.http_api.problems import Problem, problem_of
 from domogate.http_api.requests import read_body, read_header, read_query
 from domogate.http_api.routes import routes_of
-from domogate.ports import StoreNotWritable, StoreUnavailable
+from domogate.ports import StoreUnavailable
 from domogate.services.refusals import Refused
 
 S = TypeVar("S")
@@ -36,8 +36,6 @@ METRICS_LABEL = "domogate.operation"
 """The key in the ASGI scope for the name of the operation in the metrics and in the access log."""
 _NO_STORE = {"cache-control": "no-store"}
 _FAILED = "the gateway failed to answer; its log says why"
-_NOT_WRITABLE = "the gateway cannot write to its disk, and has changed nothing; its operator must act"
-_NO_DATABASE = "the gateway cannot reach its database; send the request again later"
 
 _log = get_logger(__name__)
 
@@ -99,11 +97,8 @@ class SurfaceApp(Generic[S, C]):
                 self._credentials.note_refusal(caller, error, request, label)
         except Exception as error:
             _log.exception("operation failed", surface=self._surface.name, operation=label or None)
-            is_temporary = isinstance(error, StoreUnavailable)
-            said = _NO_DATABASE if is_temporary else _FAILED
-            if isinstance(error, StoreNotWritable):
-                said = _NOT_WRITABLE
-            answer = problem_of(Internal(said, is_temporary=is_temporary)).to_answer()
+            said = error.public_message if isinstance(error, StoreUnavailable) else _FAILED
+            answer = problem_of(Internal(said, is_temporary=isinstance(error, StoreUnavailable))).to_answer()
         # An answer without further headers stays unchanged, because it may be sent again to other callers.
         if caller is not None and (more := self._credentials.headers_for(caller)):
             headers = answer.headers if isinstance(answer, Answer) else answer.raw_headers

@@ -19,7 +19,7 @@ _ERRORS = {
     422: "A value is not allowed",
     500: "The gateway failed",
     502: "The change was made, but the mail server did not accept the mail",
-    503: "The gateway cannot reach its database; see Retry-After",
+    503: "The gateway cannot answer now, for example because it cannot reach its database; see Retry-After",
 }
 
 

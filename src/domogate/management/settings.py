@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Meta
 
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.paging import Listing
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.management.status import OwnListing, SettingOut
 from domogate.wire import OutputModel, to_datetime
@@ -36,9 +35,9 @@ class LogLineOut(OutputModel, frozen=True):
     text: str
 
 
-@SETTINGS.add("GET", "/settings", "The settings in force, and where each came from; secrets are not shown")
-async def list_settings(services: ManagementServices, _call: OperatorCall) -> Listing[SettingOut]:
-    return Listing(services.status.list_settings())
+@SETTINGS.add("GET", "/settings", "The settings of the gateway that answers, and where each came from; secrets are not shown")
+async def list_settings(services: ManagementServices, _call: OperatorCall) -> OwnListing[SettingOut]:
+    return services.status.own_list(services.status.list_settings())
 
 
 @LOGS.add("GET", "/logs", "The last lines of the log of the gateway that answers; the oldest is first")

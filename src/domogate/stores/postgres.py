@@ -55,13 +55,14 @@ _WAIT_NO_LONGER = "set_config('lock_timeout', '0', true)"
 _LOCK = f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
 _LOCK_AS_MEMBER = f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}"
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
-"""A gateway that hangs or loses its connection during a transaction delays other gateways for this time at most."""
+"""A process that hangs or loses its connection during a transaction delays the gateways for this time at most."""
 _SHORT_SECONDS = 0.5
 """If a transaction began more than this number of seconds ago, the gateway may have been frozen since then.
 
 In this case the server may have ended the transaction (after 1 s without a statement), and the commit must expect this.
 """
-_ALLOW_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+_LIMIT_LONG_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+"""The limit of a transaction that may change a large part of the database: an import, a migration, a move from SQLite."""
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
 """A migration waits at most this long for the lock of a table.
 
@@ -165,6 +166,7 @@ class PostgresDatabase(Database):
         return engine
 
     def lock(self, connection: Connection) -> None:
+        execute_text(connection, _LIMIT_LONG_IDLE)
         execute_text(connection, _LOCK)
 
     @property
@@ -182,8 +184,8 @@ class PostgresDatabase(Database):
                 execute_text(connection, _LOCK)
             else:
                 execute_text(connection, _LOCK_AS_MEMBER if WriteLock.EXCLUSIVE in locks else _lock_shared(frozenset(locks)))
-                if long:
-                    execute_text(connection, _ALLOW_IDLE)
+            if long:
+                execute_text(connection, _LIMIT_LONG_IDLE)
             # The transaction gets its number after the lock: so the order of cursors is the order of commits for each plant.
             start = _START.start(connection)
         self._idle_after = time.monotonic() + _SHORT_SECONDS
@@ -202,7 +204,7 @@ class PostgresDatabase(Database):
         connection.commit()
 
     def prepare_writer(self, connection: Connection) -> None:
-        """Let this class begin the transactions of the connection, and limit the time of an idle transaction in a cluster.
+        """Let this class begin the transactions of the connection, and limit the time of an idle transaction.
 
         The database driver would begin a transaction with a round trip of its own, so it begins no more transactions on this
         connection. Other code would expect that the database driver begins them, so the connection never returns to the pool.
@@ -211,9 +213,8 @@ class PostgresDatabase(Database):
         connection.detach()
         driver: Any = connection.connection.dbapi_connection
         driver.autocommit = True
-        if self.is_shared:
-            connection.execute(_LIMIT_IDLE)
-            connection.commit()
+        connection.execute(_LIMIT_IDLE)
+        connection.commit()
 
     def is_busy(self, error: Exception) -> bool:
         return _code_of(error) == _LOCK_NOT_AVAILABLE
@@ -241,7 +242,7 @@ class PostgresDatabase(Database):
             if connection.execute(_IS_FEED_READY).scalar():
                 return
         with self.writing.begin() as connection:
-            execute_text(connection, _LOCK)
+            self.lock(connection)
             connection.execute(_ADD_FEED)
             connection.execute(_RAISE_CURSORS)
 

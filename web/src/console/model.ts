@@ -64,7 +64,7 @@ export const AUDIT_ACTIONS = [
   "invited", "allowed", "withdrawn", "left", "plant changed", "key issued",
   "key revoked", "signing keys rotated", "secret key rotated", "ticket issued", "ticket redeemed", "picture taken",
   "webhook added", "webhook changed", "webhook removed", "webhook ended", "dead letters replayed", "command",
-  "logbook written", "management", "estate imported", "estate exported", "audit exported", "backup",
+  "logbook written", "estate imported", "estate exported", "audit exported", "backup",
   "driver changed", "clock confirmed", "entries dropped", "entries removed",
 ] as const;
 

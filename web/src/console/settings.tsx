@@ -1,10 +1,11 @@
-/** The settings in force, and where each came from. Secrets are not shown. */
+/** The settings of the gateway that answers, and where each came from. Secrets are not shown. */
 
 import { loadTexts, t, type TextLoaders } from "../app/i18n";
-import { useList } from "../kit/load";
+import { useList, type LoadedList } from "../kit/load";
 import { Head } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
+import { answeredBy } from "./gateways";
 import type { Setting } from "./model";
 import { Tag, valueWords } from "./values";
 
@@ -20,10 +21,11 @@ const SOURCES = ["default", "file", "environment", "command line", "gateway"] as
 
 export function SettingsPage() {
   const texts = useLoad("setting texts", () => loadTexts(SETTING_TEXTS).then(() => true));
+  const list = useList<Setting>("/settings", { limit: undefined });
   return (
     <>
-      <Head title={t("console.settings.title")} about={t("console.settings.about")} />
-      <Show of={texts}>{() => <Settings />}</Show>
+      <Head title={t("console.settings.title")} about={[t("console.settings.about"), answeredBy(list.gateway)].filter(Boolean).join(" ")} />
+      <Show of={texts}>{() => <Settings list={list} />}</Show>
     </>
   );
 }
@@ -32,8 +34,7 @@ function helpWords({ name, help }: Setting): string {
   return valueWords("setting", name, help);
 }
 
-function Settings() {
-  const list = useList<Setting>("/settings", { limit: undefined });
+function Settings({ list }: { list: LoadedList<Setting> }) {
   return (
     <Table
       label={t("console.settings.title")}

@@ -1,6 +1,6 @@
 """The port of the whole store."""
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from domogate.ports.stores.address import AddressStore
 from domogate.ports.stores.audit import AuditStore
@@ -26,6 +26,9 @@ from domogate.ports.stores.webhooks import WebhookStore
 class StoreUnavailable(Exception):
     """The database cannot be reached, or does not answer. The same request may succeed later."""
 
+    public_message: ClassVar[str] = "the gateway cannot reach its database; send the request again later"
+    """The message for clients. The message of the exception itself is only for the log, because it may contain a path."""
+
 
 class StoreTimeout(StoreUnavailable):
     """The database did not answer in time. A read has no result; a write may still be executed later."""
@@ -33,6 +36,8 @@ class StoreTimeout(StoreUnavailable):
 
 class StoreNotWritable(StoreUnavailable):
     """The database can be read, but not written: its disk is full, read-only or broken. The write was not executed."""
+
+    public_message = "the gateway cannot write to its disk, and has changed nothing; its operator must act"
 
 
 class Store(

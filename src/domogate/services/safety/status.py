@@ -1,6 +1,5 @@
 """Status and failures of the controllers and units of a site, and whether a controller is in alert (E17-E19)."""
 
-from collections.abc import Sequence
 from enum import IntEnum
 
 import msgspec
@@ -51,7 +50,11 @@ _UNREACHABLE = {
 
 
 def list_controllers(plant: PlantView) -> list[ControllerReport]:
-    """Return the controllers of the site with their units, in their last known states."""
+    """Return the controllers of the site with their units, in their last known states.
+
+    A guest sees only the units within the guest's limits. The alert of a controller, and the time of the alert, are the same
+    for a guest as for the owner (Decision 0022).
+    """
     units: dict[Id, list[UnitReport]] = {}
     for view in plant.modules.values():
         if view.module.kind is DeviceKind.EMERGENCY_UNIT and view.module.controller_id is not None:
@@ -84,6 +87,11 @@ def _report_controller(view: ModuleView, units: tuple[UnitReport, ...]) -> Contr
     status, failures = _find_status(view)
     detail = _controller_detail(view.module)
     state = view.state if isinstance(view.state, EmergencyState) else EmergencyState()
+    # The alert in the state counts all units of the controller. `units` are only the units that the caller may see. The state
+    # has no alert if the plant was imported and has not been driven yet.
+    alert = state.alert
+    if alert is None:
+        alert = is_in_alert(view.module, sum(in_failure(unit.failures) for unit in units))
     return ControllerReport(
         id=view.module.id,
         name=view.module.name,
@@ -92,15 +100,11 @@ def _report_controller(view: ModuleView, units: tuple[UnitReport, ...]) -> Contr
         status=status,
         failures=failures,
         heard_at=view.confirmed_at or None,
-        alert=is_in_alert(view.module, count_failing([unit.failures for unit in units])),
+        alert=alert,
         alert_changed_at=state.alert_changed_at,
         alert_level=detail.alert_level,
         units=units,
     )
-
-
-def count_failing(failures: Sequence[tuple[Failure, ...]]) -> int:
-    return sum(1 for of_unit in failures if in_failure(of_unit))
 
 
 def _find_status(view: ModuleView) -> tuple[SafetyStatus, tuple[Failure, ...]]:
