@@ -60,6 +60,11 @@ class TestStatuses:
         assert read_lamp(gateway).status == 200
         assert [fault["left"] for fault in gateway.faults()] == [1]
 
+    def test_a_reset_inside_the_block_of_a_fault_ends_it_too(self, gateway: Gateway) -> None:
+        with gateway.fault(500):
+            gateway.reset()
+            assert read_lamp(gateway).status == 200
+
     @pytest.mark.parametrize("status", [401, 403, 429, 469, 470, 500, 503])
     def test_an_own_api_answers_with_a_problem(self, gateway: Gateway, status: int) -> None:
         gateway.fault(status, operation="home.listHomes")

@@ -1,4 +1,4 @@
-"""The request bodies of X1 and X2, and the commands that are made from them (Spec 8, Decision 0041).
+"""The request bodies of X1 and X2, and the commands that are made from them and sent (Spec 8, Decision 0041).
 
 msgspec checks only the types of these bodies. Values are checked later, after the module was found (Decision 0016). The
 bounds in the schemas are only for the OpenAPI documents.
@@ -14,9 +14,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from domogate.common.times import LATEST_LOCAL
-from domogate.domain.commands import SetLight, SetThermostat
-from domogate.domain.faults import ValueOutOfRange
+from domogate.domain.commands import Command, SetLight, SetThermostat
+from domogate.domain.faults import Fault, ValueOutOfRange
 from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
+from domogate.families._call import Call, Services
+from domogate.services.audit import AuditAction, note_command, note_done
 
 T = TypeVar("T")
 
@@ -61,7 +63,9 @@ class ColorOrder(msgspec.Struct, frozen=True):
 class LightOrder(msgspec.Struct, rename="camel", frozen=True):
     """The body of a request X2, with the names of Spec 2.7.
 
-    At least one field is needed. If a field is left out, its value does not change.
+    At least one field is needed. If a field is left out, its value does not change, with two exceptions. `level` and `V` of
+    `colorHSV` are the same brightness: if only one of them is sent, the other changes too. The brightness 0 without `status`
+    switches the light off.
     """
 
     status: Annotated[str, _described(enum=list(_STATUSES))] | UnsetType = UNSET
@@ -83,7 +87,8 @@ class ProgramOrder(msgspec.Struct, frozen=True):
 class ThermostatOrder(msgspec.Struct, rename="camel", frozen=True):
     """The body of a request X1, with the names of Spec 2.8.
 
-    At least one field is needed. If a field is left out, its value does not change. Existing applications write the words of
+    At least one field is needed. If a field is left out, its value does not change. But a new `function`, `mode` or program can
+    also change the set point, and a new `mode` can also change the end of the mode. Existing applications write the words of
     `function` and `mode` in lower or in upper case.
     """
 
@@ -216,3 +221,17 @@ def _whole(name: str, value: float, low: int, high: int) -> int:
     if not _within(name, value, low, high).is_integer():
         raise ValueOutOfRange(f"{name} must be a whole number")
     return int(value)
+
+
+async def send_command(services: Services, call: Call, command: Command, what: str) -> None:
+    """Send the command to the module of the call, and record it in the audit log as `what`. A failed command is recorded too.
+
+    Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal.
+    """
+    user_id = call.principal.user_id
+    try:
+        await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=user_id)
+    except Fault as fault:
+        note_command(services.audit, user_id, what, fault, call.address)
+        raise
+    note_done(services.audit, call, AuditAction.COMMAND, what)

@@ -8,13 +8,13 @@ from msgspec import UNSET, Meta, UnsetType
 
 from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind, MetricType
-from domogate.domain.faults import Fault, ValueOutOfRange
+from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.people import Scope
 from domogate.domain.plants import Ambient, Floor, Module, Plant, PlantStatus, PlantType
 from domogate.domain.states import LightState
 from domogate.families._call import Call, ReadServices, Services
 from domogate.families._family import POST, Family, Operation, any_of
-from domogate.families._orders import LIGHT_BODY, light_command
+from domogate.families._orders import LIGHT_BODY, light_command, send_command
 from domogate.families._plants import (
     AllowedUser,
     Digits,
@@ -28,7 +28,7 @@ from domogate.families._plants import (
     topology_operation,
 )
 from domogate.families._wire import EMPTY_ANSWER, Uuid, cached_answer, find_state_answer, keep_state_answer, nothing_found
-from domogate.services.audit import AuditAction, note_command, note_done
+from domogate.services.audit import AuditAction, note_done
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import list_own_plants
 
@@ -208,13 +208,7 @@ async def read_light(services: ReadServices, call: Call) -> Answer:
 
 async def set_light(services: Services, call: Call) -> Answer:
     command = light_command(call.body)
-    what, user_id = f"X2 set light:{call.module.module.id}", call.principal.user_id
-    try:
-        await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=user_id)
-    except Fault as fault:
-        note_command(services.audit, user_id, what, fault, call.address)
-        raise
-    note_done(services.audit, call, AuditAction.COMMAND, what)
+    await send_command(services, call, command, f"X2 set light:{call.module.module.id}")
     return EMPTY_ANSWER
 
 

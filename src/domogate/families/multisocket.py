@@ -17,7 +17,8 @@ _KINDS = frozenset({DeviceKind.PLUG, DeviceKind.MULTISOCKET})
 class WirePlug(msgspec.Struct):
     """A plug or a multisocket.
 
-    The status of a plug is one boolean. The status of a multisocket is one boolean for each socket.
+    The status of a plug is one boolean. The status of a multisocket is one boolean for each socket. The list is empty if the
+    state is not known.
     """
 
     id: str

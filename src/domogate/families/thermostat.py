@@ -12,7 +12,6 @@ from msgspec import Meta
 
 from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import Fault
 from domogate.domain.people import Scope
 from domogate.domain.plants import Program, ThermostatDetail
 from domogate.domain.states import ThermostatState
@@ -26,7 +25,7 @@ from domogate.families._chronothermostats import (
     sender_to_wire,
 )
 from domogate.families._family import DELETE, LEGACY, POST, Family, Operation, any_of
-from domogate.families._orders import THERMOSTAT_BODY, thermostat_command
+from domogate.families._orders import THERMOSTAT_BODY, send_command, thermostat_command
 from domogate.families._plants import Plants, list_plants, plants_operation, topology_operation
 from domogate.families._subscriptions import (
     NewSubscription,
@@ -45,7 +44,6 @@ from domogate.families._wire import (
     keep_state_answer,
     print_time,
 )
-from domogate.services.audit import AuditAction, note_command, note_done
 from domogate.services.plants.read_model import ModuleView, PlantView
 
 
@@ -123,13 +121,7 @@ async def set_chronothermostat(services: Services, call: Call) -> Answer:
         offset_minutes=state.utc_offset_minutes if isinstance(state, ThermostatState) else 0,
         now=services.clock.now(),
     )
-    what, user_id = f"X1 set chronothermostat:{call.module.module.id}", call.principal.user_id
-    try:
-        await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=user_id)
-    except Fault as fault:
-        note_command(services.audit, user_id, what, fault, call.address)
-        raise
-    note_done(services.audit, call, AuditAction.COMMAND, what)
+    await send_command(services, call, command, f"X1 set chronothermostat:{call.module.module.id}")
     return EMPTY_ANSWER
 
 

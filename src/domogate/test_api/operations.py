@@ -154,12 +154,13 @@ async def get_time(services: KitServices, _call: TestCall) -> TimeOut:
     return TimeOut(to_datetime(services.clock.now()))
 
 
-@OPERATIONS.add("GET", "/commands", "The commands that were sent to modules; the oldest is first")
+@OPERATIONS.add("GET", "/commands", "The commands that the gateway sent or tried to send to modules; the oldest is first")
 async def list_commands(services: KitServices, _call: TestCall, query: CommandFilter) -> Listing[CommandOut]:
     plant_id = read_optional_id("query", "plantId", query.plant_id)
     module_id = read_optional_id("query", "moduleId", query.module_id)
     found = await services.store.list_orders(OrderFilter(plant_id, module_id), query.limit, None)
-    return Listing([_command_out(record) for record in reversed(found)])
+    # The store also returns all orders that have the same time as the last of them.
+    return Listing([_command_out(record) for record in reversed(found[: query.limit])])
 
 
 def _command_out(record: OrderRecord) -> CommandOut:

@@ -39,7 +39,11 @@ class Fault:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.delete()
+        try:
+            self.delete()
+        except Refused as refused:
+            if refused.status != 404:  # 404: `reset` or `load` has already deleted the fault.
+                raise
 
 
 class Gateway:
@@ -87,7 +91,7 @@ class Gateway:
         """Call the test API. Returns the JSON of the answer, or None without a body. Raises Refused for an error status."""
         answer = self._http.send(method, _API + path, self._management, body)
         if answer.status >= 400:
-            raise Refused(f"{method} {path} got {answer.status}: {answer.json().get('detail')}")
+            raise Refused(f"{method} {path} got {answer.status}: {answer.json().get('detail')}", answer.status)
         return answer.json() if answer.body else None
 
     # --- state --------------------------------------------------------------------------------------------------------
@@ -213,7 +217,7 @@ class Gateway:
     # --- what happened ------------------------------------------------------------------------------------------------
 
     def commands(self, *, plant: Plant | str | None = None, module: Module | str | None = None) -> Sequence[Mapping[str, Any]]:
-        """Return the commands that were sent to modules. The oldest is first."""
+        """Return the newest commands that the gateway sent or tried to send to modules. The oldest is first."""
         wanted = {"plantId": _optional_id(plant), "moduleId": _optional_id(module)}
         return _items(self.control("GET", _with_query("/commands", wanted)))
 

@@ -13,6 +13,10 @@ _TIMEOUT = 60.0
 class Refused(Exception):
     """The gateway refused a request of the kit. The text says why."""
 
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
 
 class Answer:
     """The answer to a request."""

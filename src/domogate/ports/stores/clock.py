@@ -16,7 +16,10 @@ class ClockStore(Protocol):
         ...
 
     async def find_last_time(self) -> float | None:
-        """Return the last clock time of a gateway, or None if no gateway has used this store yet."""
+        """Return the last clock time of a gateway.
+
+        If no such time is stored, return the time of the newest change, or None if there is no change.
+        """
         ...
 
     async def confirm_clock(self, now: float) -> None:
