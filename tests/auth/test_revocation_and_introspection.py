@@ -1,11 +1,14 @@
 """{auth_url}/revoke (RFC 7009) and {auth_url}/introspect (RFC 7662)."""
 
+from pathlib import Path
+
 import httpx
 import pytest
 
 from domogate.domain.people import Client
 from support.identity import AUDIENCE, ISSUER
-from support.oauth import CLASSIC, NATIVE, PAGE, WEB, Browser, Provider, credentials
+from support.issuer_fixture import new_issuers
+from support.oauth import CLASSIC, NATIVE, PAGE, WEB, Browser, Provider, credentials, open_provider
 
 pytestmark = pytest.mark.slow
 
@@ -116,6 +119,19 @@ class TestIntrospect:
         tokens = await browser.get_tokens()
         answers = [(await introspect(browser, tokens["access_token"])).json() for _ in range(2)]
         assert answers[0] == answers[1]
+
+    @pytest.mark.parametrize("kind", ["access", "id"])
+    async def test_a_token_of_an_external_issuer_names_its_issuer_and_subject(
+        self, tmp_path: Path, template: Path, kind: str
+    ) -> None:
+        issuers = await new_issuers(clients={"their-app": WEB.id})
+        token = (issuers.access() if kind == "access" else issuers.id()).decode()
+        async with open_provider(tmp_path, template, others=[issuers.issuer]) as provider:
+            browser = provider.browser()
+            async with browser.http:
+                said = (await introspect(browser, token)).json()
+        assert (said["active"], said["client_id"], said["token_kind"]) == (True, WEB.id, kind)
+        assert (said["iss"], said["sub"]) == (issuers.source.url, issuers.claims()["sub"])
 
     async def test_a_refresh_token_until_it_is_replaced(self, browser: Browser, provider: Provider) -> None:
         first = await browser.get_tokens()

@@ -20,7 +20,7 @@ from domogate.cli._scaffold import MODULES
 from domogate.domain.estate import Estate
 from domogate.stores import SqlStore
 from support.command_line import CommandLine
-from support.small_estate import EMAIL, SMALL_ESTATE
+from support.small_estate import EMAIL, INVITED, SMALL_ESTATE
 
 
 @pytest.fixture
@@ -190,6 +190,17 @@ class TestEstateImport:
         domogate.create()
         assert "castle" in domogate.refused("estate", "import", str(file))
         assert domogate.read("user", "list") == []
+
+    def test_a_file_that_contradicts_the_store_changes_nothing(self, domogate: CommandLine, file: Path) -> None:
+        domogate.good("estate", "import", str(file))
+        users = domogate.read("user", "list")
+        (ada,) = (user["id"] for user in users if user["email"] == EMAIL)
+        file.write_text(f"users: [{{email: {INVITED}, id: {ada}}}]\n")
+        assert domogate.refused("estate", "import", str(file)) == (
+            "domogate: Nothing was imported, because the file contradicts the store: "
+            f"two users would have the e-mail {INVITED}.\n"
+        )
+        assert domogate.read("user", "list") == users
 
     def test_passwords_are_kept(self, domogate: CommandLine, file: Path) -> None:
         domogate.good("estate", "import", str(file))

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from domogate.common.waits import Waits
 from domogate.edge.slow_requests import SlowRequests
 
@@ -20,6 +22,21 @@ class TestWaits:
         found = waits.take()
         assert 0 < found["store"] <= found["outer"]
         assert waits.take() == {}
+
+    @pytest.mark.parametrize("short", ["device", "store"])
+    async def test_a_long_wait_is_remembered_if_a_short_step_ends_before_it(self, short: str) -> None:
+        waits = Waits(lambda: "r1", shortest=0.02)
+        with waits.measure("device"):
+            with waits.measure(short):
+                await asyncio.sleep(0)
+            await asyncio.sleep(0.05)
+        assert waits.take()["device"] >= 0.02
+
+    async def test_short_steps_at_the_same_time_leave_nothing(self) -> None:
+        waits = Waits(lambda: "r1", shortest=1000.0)
+        with waits.measure("device"), waits.measure("device"), waits.measure("store"):
+            await asyncio.sleep(0)
+        assert not waits.of_requests
 
     async def test_the_waits_of_a_fast_request_are_not_added_to_the_next_request_with_its_id(self) -> None:
         waits = Waits(lambda: "r1", shortest=0.0)

@@ -1,14 +1,19 @@
 """The tool finds nothing in a right implementation, and exactly the planted faults in a wrong one."""
 
+from collections.abc import Callable
+
 import pytest
 
+from conformance_tool import mock_runs
 from conformance_tool.answer_faults import ANSWERS
 from conformance_tool.mock_runs import check, named
 from conformance_tool.planted_faults import REFUSALS, Fault
 from conformance_tool.rounds import Round, body_rounds
+from domogate.conformance.operations import OPERATIONS
 from domogate.conformance.run import all_rules
 from domogate.conformance.subjects import Named
-from support.mock_bodies import PLANT, SECOND, THERMOSTAT
+from support import mock_families
+from support.mock_bodies import PLANT, SECOND, THERMOSTAT, bare
 from support.mock_families import Ask, Reply
 
 BEHAVIOUR = REFUSALS | ANSWERS
@@ -39,6 +44,29 @@ class TestARightImplementation:
 
     def test_may_have_more_fields_than_the_contract(self) -> None:
         assert not check(more_fields, *named(PLANT)).findings
+
+    @pytest.mark.parametrize("token", ["opaque", "opaque.", "opaque.abcde", "opaque.A", "opaque.~~~"])
+    def test_may_have_tokens_that_are_not_jwts(self, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+        monkeypatch.setattr(mock_runs, "TOKEN", token)
+        monkeypatch.setattr(mock_families, "TOKEN", token)
+        monkeypatch.setattr(mock_families, "TOKENS", (token, *mock_families.TOKENS[1:]))
+        outcome = check(nothing, *named(PLANT))
+        assert not outcome.findings
+        assert not outcome.unchecked
+
+    @pytest.mark.parametrize("spell", [str, bare])
+    def test_may_be_given_ids_with_or_without_dashes(self, spell: Callable[[str], str]) -> None:
+        asked: set[str] = set()
+
+        def watch(ask: Ask, reply: Reply) -> Reply:
+            if ask.operation is not None and reply.status == 200:
+                asked.add(ask.operation.name)
+            return reply
+
+        modules = (one._replace(plant=spell(one.plant), module=spell(one.module)) for one in named(SECOND))
+        outcome = check(watch, *modules)
+        assert not outcome.findings
+        assert {one.name for one in OPERATIONS} == asked
 
     def test_is_only_read_without_permission(self) -> None:
         posted: list[str] = []

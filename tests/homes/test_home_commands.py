@@ -80,6 +80,20 @@ class TestCommandModule:
         assert "was not sent" in answer.json()["detail"]
         assert (await api.ok("POST", LAMP_COMMANDS, LIGHT_ON))["outcome"] == "confirmed"
 
+    async def test_a_command_whose_confirmation_cannot_be_written_is_in_the_audit_log(
+        self, api: HomeApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fail(*_: object, **__: object) -> None:
+            raise StoreNotWritable("the disk is full")
+
+        monkeypatch.setattr(api.env.store, "end_order", fail)
+        assert (await api.send("POST", LAMP_COMMANDS, LIGHT_ON)).status_code == 503
+        assert len(api.backend.drivers["simulator"].orders) == 1
+        await api.env.audit.flush()
+        entry = (await api.env.audit.list(limit=100))[-1].entry
+        assert (entry.action, entry.result, entry.detail) == ("command", "failed", {"state": "unknown"})
+        assert entry.what.startswith(f"home set light:{MODULE_OF[DeviceKind.LIGHT].id} by client:")
+
     async def test_the_same_key_is_carried_out_once_and_only_for_the_same_person(self, api: HomeApi) -> None:
         path, headers = f"/homes/{HOUSE.id}/modules/{LAMP.id}/commands", {"idempotency-key": "a key"}
         first = await api.ok("POST", path, LIGHT_ON, headers=headers)

@@ -122,6 +122,18 @@ class TestEnergy:
         await count_energy(api, METER.id, ("2027-01-12T23:50", 0.0), ("2027-01-14T00:00", 5000.0))
         assert (await api.ok("GET", f"{ENERGY}?{TWO_DAYS}"))["used"] == 5.0
 
+    async def test_plugs_count_in_both_periods_if_a_meter_measured_only_in_the_period_before(self, api: HomeApi) -> None:
+        values = (("2027-01-10T23:50", 0.0), ("2027-01-12T23:50", 1000.0), ("2027-01-14T23:00", 4000.0))
+        await count_energy(api, PLUG.id, *values)
+        await record(api, METER.id, "power", Unit.WATT, ("2027-01-12T08:10", 7000))
+        energy = await api.ok("GET", f"{ENERGY}?{TWO_DAYS}")
+        assert (energy["used"], energy["usedBefore"]) == (3.0, 1.0)
+
+    async def test_a_meter_that_measured_only_in_the_period_before_counts_if_no_plug_measures(self, api: HomeApi) -> None:
+        await record(api, METER.id, "power", Unit.WATT, ("2027-01-12T08:10", 7000))
+        energy = await api.ok("GET", f"{ENERGY}?{TWO_DAYS}")
+        assert (energy["used"], energy["usedBefore"]) == (None, 7.0)
+
     async def test_a_counter_that_is_new_in_the_period_counts_from_its_first_value(self, api: HomeApi) -> None:
         await count_energy(api, PLUG.id, ("2027-01-13T08:10", 700.0), ("2027-01-13T09:10", 1200.0))
         energy = await api.ok("GET", f"{ENERGY}?{TWO_DAYS}")
@@ -161,3 +173,15 @@ class TestAGuest:
         assert (plug["used"], plug["usedBefore"]) == (0.6, None)
         (plug,) = (await api.ok("GET", query))["modules"]
         assert plug["usedBefore"] is not None
+
+    async def test_the_answer_says_from_when_the_energy_is(self, api: HomeApi) -> None:
+        api.env.clock.at = at("2027-01-15T08:20")
+        await api.env.people.invite(FULL_PLANT.id, CARLA.email, limits=Limits(modules=(PLUG.id,)))
+        token = await api.mint(CARLA)
+        for since, until, begin in (
+            ("2027-01-14T00", "2027-01-16T00", "2027-01-15T09"),
+            ("2027-01-15T11", "2027-01-16T00", "2027-01-15T11"),
+            ("2027-01-13T00", "2027-01-14T00", "2027-01-14T00"),
+        ):
+            energy = await api.ok("GET", f"{ENERGY}?since={since}:00:00Z&until={until}:00:00Z", token=token)
+            assert (energy["since"], energy["until"]) == (f"{begin}:00:00Z", f"{until}:00:00Z")

@@ -1,6 +1,7 @@
 """Homes, rooms and modules over HTTP, as an owner, a member and a guest see them."""
 
 import time
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 import pytest
@@ -8,16 +9,29 @@ import pytest
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.limits import Limits
-from domogate.domain.people import HOME_SCOPE, Standing
-from domogate.domain.plants import Ambient, Module, PlantStatus, Topology
+from domogate.domain.people import HOME_SCOPE, Principal, Standing
+from domogate.domain.plants import Ambient, Module, Plant, PlantStatus, Topology
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import LightState, PlugState, Report
+from domogate.services.homes.homes import Homes
 from support.clocks import NOW
 from support.full_plant import FULL_PLANT, MODULE_OF
 from support.home_setup import HomeApi
 from support.stores import ANNA, BRUNO, CARLA, GROUND, HALL, HOUSE, KITCHEN, LAMP, PLUG, SCENE, an_id
 
 pytestmark = pytest.mark.slow
+
+
+def after_listing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], Awaitable[None]]) -> None:
+    """Let something happen after the homes of a person are listed, and before they are opened."""
+    list_plants = Homes.list_plants
+
+    async def list_and_act(homes: Homes, principal: Principal) -> Sequence[Plant]:
+        listed = await list_plants(homes, principal)
+        await act()
+        return listed
+
+    monkeypatch.setattr(Homes, "list_plants", list_and_act)
 
 
 class TestMe:
@@ -71,6 +85,32 @@ class TestListHomes:
         second = await api.ok("GET", f"/homes?limit=1&after={first['next']}")
         assert [home["id"] for page in (first, second) for home in page["items"]] == [HOUSE.id, FULL_PLANT.id]
         assert second["next"] is None
+
+    async def test_a_home_that_is_removed_after_the_listing_is_left_out(
+        self, api: HomeApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def remove() -> None:
+            await api.env.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
+
+        after_listing(monkeypatch, remove)
+        (villa,) = (await api.ok("GET", "/homes"))["items"]
+        assert villa["id"] == FULL_PLANT.id
+
+    async def test_a_home_whose_period_ends_after_the_listing_is_left_out(
+        self, api: HomeApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = api.env.clock.at
+        await api.env.people.invite(HOUSE.id, CARLA.email, limits=Limits(valid_until=now + 60))
+        await api.env.people.invite(FULL_PLANT.id, CARLA.email)
+        token = await api.mint(CARLA)
+        assert len((await api.ok("GET", "/homes", token=token))["items"]) == 2
+
+        async def wait() -> None:
+            api.env.clock.at = now + 61
+
+        after_listing(monkeypatch, wait)
+        (villa,) = (await api.ok("GET", "/homes", token=token))["items"]
+        assert villa["id"] == FULL_PLANT.id
 
 
 class TestGetHome:

@@ -13,6 +13,10 @@ TEXT, OTHER_TEXT = (base64.b64encode(key).decode() for key in (KEY, OTHER))
 PLACE = "users\0totp_secret\0anna"
 
 
+def refuse(**_: object) -> tuple[int, str]:
+    raise PermissionError(13, "Permission denied")
+
+
 class TestSealing:
     def test_a_secret_is_read_back_at_its_place(self, tmp_path: Path) -> None:
         keys = SecretKeys(tmp_path, given=TEXT)
@@ -86,6 +90,15 @@ class TestTheFile:
         assert "DOMOGATE_SECRET_KEY" in str(told.value)
         assert not list(tmp_path.iterdir())
 
+    def test_a_folder_that_cannot_be_written_is_named_with_what_to_change(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tempfile.mkstemp", refuse)
+        with pytest.raises(SecretKeyMissing, match="cannot be written") as told:
+            SecretKeys(tmp_path).choose_key(None)
+        assert f"{tmp_path / 'secret-key'}: Permission denied." in str(told.value)
+        assert f"must be able to write to its data folder {tmp_path}. Check the rights" in str(told.value)
+
     def test_another_file_is_never_made(self, tmp_path: Path) -> None:
         with pytest.raises(SecretKeyMissing, match="there is no secret key in secret_key_file"):
             SecretKeys(tmp_path, file=tmp_path / "given").choose_key(None)
@@ -151,10 +164,6 @@ class TestRotation:
     def test_a_folder_that_cannot_be_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "secret-key").write_text(TEXT)
         (tmp_path / "secret-key").chmod(0o600)
-
-        def refuse(**_: object) -> tuple[int, str]:
-            raise PermissionError(13, "Permission denied")
-
         monkeypatch.setattr("tempfile.mkstemp", refuse)
         with pytest.raises(SecretKeyMissing, match="cannot be written"):
             SecretKeys(tmp_path).choose_next_key(key_id_of(KEY))

@@ -1,6 +1,7 @@
 """A backup as a download."""
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import MutableMapping
 from contextlib import closing, suppress
@@ -11,6 +12,7 @@ import pytest
 
 from domogate.stores import SqlStore
 from support.management_setup import ManagementApi
+from support.small_disk import limit_files
 from support.stores import ANNA
 
 pytestmark = pytest.mark.slow
@@ -76,4 +78,13 @@ class TestBackup:
 
         monkeypatch.setattr(SqlStore, "backup", refuse)
         assert "pg_dump" in await api.refused("POST", "/backups", status=409)
+        assert leftovers(api) == []
+
+    async def test_a_disk_that_becomes_full_during_the_copy_is_said(self, api: ManagementApi) -> None:
+        limit_files(os.getpid(), (api.folder / "domogate.sqlite3").stat().st_size // 2)
+        try:
+            said = await api.refused("POST", "/backups", status=409)
+        finally:
+            limit_files(os.getpid(), None)
+        assert "cannot be copied" in said
         assert leftovers(api) == []

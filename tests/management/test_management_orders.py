@@ -121,6 +121,20 @@ class TestCommands:
         assert (answer.status_code, answer.headers.get("retry-after")) == (503, "1")
         assert driven.backend.drivers["simulator"].orders == []
 
+    async def test_a_command_whose_confirmation_cannot_be_written_is_in_the_audit_log(
+        self, driven: ManagementApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def hang(*_: object, **__: object) -> None:
+            raise StoreTimeout("the database did not answer")
+
+        monkeypatch.setattr(driven.env.store, "end_order", hang)
+        answer = await driven.send("POST", house_module_path(LAMP, "/commands"), {"do": "set light", "on": True})
+        assert answer.status_code == 503
+        assert len(driven.backend.drivers["simulator"].orders) == 1
+        entry = (await driven.ok("GET", "/audit?action=command"))["items"][-1]
+        assert (entry["what"], entry["result"]) == (f"management set light:{LAMP.id}", "failed")
+        assert entry["detail"] == {"state": "unknown"}
+
     async def test_an_injected_fault_applies_to_operators_too(self, driven: ManagementApi) -> None:
         await driven.ok("POST", f"/plants/{HOUSE.id}/faults", {"fault": "refusing"}, status=201)
         order = await driven.ok("POST", house_module_path(LAMP, "/commands"), {"do": "set light", "on": True})

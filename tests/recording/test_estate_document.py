@@ -1,6 +1,7 @@
 """`domogate replay --estate`: what an estate file gets from single answers, and what happens with bad recordings."""
 
 import json
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,39 @@ class TestPlants:
             ["u3@example.com"],
         )
         assert only_plant(without)["owner"] == "owner1@example.com"
-        assert [user["id"] for user in read(without).lists["users"]] == [MEMBER, OWNER]
+        assert [user["id"] for user in read(without).lists["users"]] == [OWNER, MEMBER]
+
+    def test_the_newest_list_says_who_may_use_a_plant(self) -> None:
+        listed = {"id": PLANT, "ownerId": OWNER, "allowedUsers": [{"id": MEMBER, "email": "user2@example.com"}]}
+        old = answer("doorentry-b/v1.0/plants", [{**listed, "ownerEmail": "user1@example.com"}])
+        new = answer("homeauto/v1.0/plants", {"plants": [{**listed, "ownerId": MEMBER, "allowedUsers": []}]})
+        plant = only_plant(old, new)
+        assert (plant["owner"], plant.get("allowed")) == ("user2@example.com", None)
+
+    @pytest.mark.parametrize(
+        "people",
+        [
+            {"ownerEmail": "user1@example.com"},
+            {"ownerEmail": ""},
+            {"ownerId": OWNER, "ownerEmail": "user1@example.com", "allowedUsers": [{"email": "user2@example.com"}]},
+        ],
+    )
+    def test_people_without_an_id_are_users(self, people: dict[str, Any], tmp_path: Path) -> None:
+        plants = {"plants": [{"id": PLANT, "name": "Home", "type": "House", **people}]}
+        (plant,) = (seen := read(answer("homeauto/v1.0/plants", plants))).lists["plants"]
+        assert {user["email"] for user in seen.lists["users"]} == {plant["owner"], *plant.get("allowed", ())}
+        file, out = tmp_path / "home.jsonl", tmp_path / "home.yaml"
+        file.write_text(json.dumps({"method": "GET", "target": "/homeauto/v1.0/plants", "status": 200, "body": plants}))
+        done = run_cli("replay", str(file), "--estate", str(out))
+        assert done.exit_code == 0, done.stderr
+
+    def test_the_newest_status_of_a_plant_counts(self) -> None:
+        active, removed, without = (
+            answer("homeauto/v1.0/plants", {"plants": [{"id": PLANT, **status}]})
+            for status in ({"status": "Active"}, {"status": "Removed"}, {})
+        )
+        assert only_plant(removed, active)["status"] == "active"
+        assert only_plant(active, removed, without)["status"] == "removed"
 
     def test_two_lists_of_a_room_are_merged_in_their_order(self) -> None:
         first = topology(room=(module(ONE, "Light"), module(THREE, "Scene")))
@@ -94,6 +127,26 @@ class TestPlants:
             ("multisocket", {"sockets": [True, False]}),
         ]
 
+    @pytest.mark.parametrize("order", list(permutations(range(3))))
+    def test_the_order_of_the_answers_does_not_change_the_kind_of_a_module(self, order: tuple[int, ...]) -> None:
+        one_socket = {"id": ONE, "name": "A", "status": [True]}
+        plugs = [one_socket, {"id": TWO, "name": "B", "status": [False]}, {"id": THREE, "name": "C", "status": [True]}]
+        exchanges = [
+            topology(module(TWO, "Plug")),
+            answer(f"multisocket/plug/energy/addressLocation/plants/{PLANT}", {"plugs": plugs}),
+            answer(
+                f"{of_module('homectl/api/v1.0/plug/energy', THREE)}/consumptions",
+                {"consumptions": [{"unit": "watt", "value": 7}]},
+            ),
+        ]
+        modules = only_plant(*(exchanges[number] for number in order))["modules"]
+        assert {one["id"]: (one["kind"], one["state"]) for one in modules} == {
+            ONE: ("multisocket", {"sockets": [True]}),
+            TWO: ("plug", {"on": False}),
+            THREE: ("plug", {"on": True, "power": 7}),
+        }
+        assert {one["id"]: one["name"] for one in modules}[THREE] == "C"
+
 
 class TestStates:
     def test_the_newest_state_of_a_light_counts(self) -> None:
@@ -108,14 +161,35 @@ class TestStates:
         (light,) = only_plant(answer(path, {"lights": [{"status": "off"}]}))["modules"]
         assert light == {"id": ONE, "name": "Light", "kind": "light", "state": {"on": False}}
 
-    def test_a_light_that_never_answered_is_offline_and_one_that_answered_is_not(self) -> None:
+    def test_a_light_is_offline_if_its_newest_read_got_no_state(self) -> None:
         path = of_module("homeauto/v1.0/light/lighting", ONE)
-        missing = answer(path, {"statusCode": 404}, status=404)
-        (light,) = only_plant(topology(module(ONE, "Light")), missing)["modules"]
-        assert (light["reachable"], light["options"]) == (False, {"simulate": "offline"})
-        found = answer(path, {"lights": [{"status": "on"}]})
+        missing, found = answer(path, {"statusCode": 404}, status=404), answer(path, {"lights": [{"status": "on"}]})
         (light,) = only_plant(topology(module(ONE, "Light")), found, missing)["modules"]
+        assert (light["reachable"], light["options"]) == (False, {"simulate": "offline"})
+        assert light["state"] == {"on": True}
+        (light,) = only_plant(topology(module(ONE, "Light")), missing, found)["modules"]
         assert "reachable" not in light
+
+    def test_a_read_of_another_kind_of_module_does_not_make_a_light_offline(self) -> None:
+        path = f"{of_module('homectl/api/v1.0/plug/energy', ONE)}/consumptions"
+        (light,) = only_plant(topology(module(ONE, "Light")), answer(path, None, status=404))["modules"]
+        assert "reachable" not in light
+
+    def test_a_remote_is_offline_if_its_newest_read_says_so(self) -> None:
+        path = of_module("homectl/api/v1.0/remote/remote", ONE)
+        gone, back = (answer(path, {"remotes": [{"battery": "full", "reachable": value}]}) for value in (False, True))
+        missing = answer(path, None, status=404)
+        for first in (gone, missing):
+            (remote,) = only_plant(first, back)["modules"]
+            assert "reachable" not in remote
+            (remote,) = only_plant(back, first)["modules"]
+            assert remote["options"] == {"simulate": "offline"}
+
+    def test_a_list_of_programs_does_not_show_that_a_thermostat_can_be_reached(self) -> None:
+        path = of_module("thermostat/v2.0/chronothermostat/thermoregulation", ONE)
+        programs = answer(f"{path}/programlist", {"chronothermostats": [{"programs": [{"number": 1}]}]})
+        (thermostat,) = only_plant(answer(path, None, status=404), programs)["modules"]
+        assert thermostat["options"] == {"simulate": "offline"}
 
     def test_a_thermostat_in_fahrenheit(self) -> None:
         path = of_module("thermostat/v2.0/chronothermostat/thermoregulation", ONE)

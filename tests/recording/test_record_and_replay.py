@@ -1,6 +1,7 @@
 """A gateway is recorded over HTTP, and its answers are served again."""
 
 import json
+import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -15,6 +16,7 @@ from domogate.recording.exchanges import BadRecording, RecordingFile, read_recor
 from domogate.recording.recorder import Recorder
 from domogate.recording.replayer import Replayer
 from domogate.recording.server import LARGEST_REQUEST, Answer, Request, Responder, ToolServer
+from support.small_disk import limit_files
 
 FAMILIES = ("homeauto", "echo")
 JSON = [("Content-Type", "application/json"), ("X-Request-Id", "1")]
@@ -115,6 +117,30 @@ class TestRecorder:
                 assert {client.get(f"/echo/{number}").status_code for number in range(9)} == {200}
         assert len(file.read_bytes()) <= 300
         assert len(told) == 1
+
+    def test_a_disk_without_space_ends_the_recording_and_the_reason_is_told_once(
+        self, upstream: tuple[Upstream, str], file: Path
+    ) -> None:
+        body = json.dumps({"value": [1] * 40_000}).encode()
+        upstream[0].reply = lambda _: Answer(200, JSON, body)
+        told: list[str] = []
+        with closing(RecordingFile(file)) as kept, served(Recorder(upstream[1], kept, FAMILIES, tell=told.append)) as client:
+            limit_files(os.getpid(), 100_000)
+            try:
+                answers = [client.get(f"/echo/{number}").content for number in range(4)]
+            finally:
+                limit_files(os.getpid(), None)
+            assert client.get("/echo/later").content == body
+        assert answers == [body] * 4
+        assert told == ["The recording ends here: File too large. Further answers are forwarded, but not kept."]
+        assert [exchange.target for exchange in read_recording(file)] == ["/echo/0"]
+        assert kept.count == 1
+
+    def test_a_text_that_is_not_unicode_is_forwarded(self, upstream: tuple[Upstream, str], file: Path) -> None:
+        upstream[0].reply = lambda _: Answer(200, JSON, rb'{"id": "a\ud800b"}')
+        with recording(upstream[1], file) as client:
+            assert client.get("/echo").content == rb'{"id": "a\ud800b"}'
+        assert [exchange.body for exchange in read_recording(file)] == [None]
 
     def test_an_existing_file_is_not_replaced(self, file: Path) -> None:
         file.write_text("precious")

@@ -1,4 +1,4 @@
-"""The first token of an external account binds it to a user by e-mail; afterwards issuer and subject count."""
+"""The first accepted token of an external account binds it to a user by e-mail; afterwards issuer and subject count."""
 
 from typing import Any
 
@@ -33,6 +33,12 @@ class TestBinding:
         assert principal.user_id == ANNA.id
         (account,) = await store.list_external_accounts(ANNA.id)
         assert (account.issuer, account.subject, account.bound_at) == (URL, "anna-at-id", NOW)
+
+    async def test_a_refused_token_binds_nothing(self, store: SqlStore) -> None:
+        with pytest.raises(TokenRefused, match="client is not registered"):
+            await find_external_principal(store, a_claim(client_id="unknown"), NOW)
+        assert not await store.list_external_accounts(ANNA.id)
+        assert (await find_external_principal(store, a_claim(subject="another"), NOW)).user_id == ANNA.id
 
     async def test_a_bound_account_keeps_its_user_whatever_its_email_becomes(self, store: SqlStore) -> None:
         await find_external_principal(store, a_claim(), NOW)

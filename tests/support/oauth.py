@@ -21,6 +21,7 @@ from domogate.common.secrets import hash_secret
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, Scope, User
+from domogate.identity.external import ExternalIssuer
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
@@ -121,12 +122,20 @@ class RecordedAudit:
 class Provider:
     """Everything behind /auth, built as in the gateway."""
 
-    def __init__(self, store: SqlStore, clock: ManualClock, *, implicit: bool = True, pages: Any = None) -> None:
+    def __init__(
+        self,
+        store: SqlStore,
+        clock: ManualClock,
+        *,
+        implicit: bool = True,
+        pages: Any = None,
+        others: Sequence[ExternalIssuer] = (),
+    ) -> None:
         self.store = store
         self.clock = clock
         self.keyring = KeyRing(store, clock)
         self.signer = TokenSigner(self.keyring, clock, ISSUER, AUDIENCE, 3600.0, 3600.0)
-        self.verifier = TokenVerifier(self.keyring, store, clock, ISSUER, AUDIENCE)
+        self.verifier = TokenVerifier(self.keyring, store, clock, ISSUER, AUDIENCE, others=others)
         self.hasher = PasswordHasher(memory_kib=8, passes=1, threads=1)
         self.sessions = Sessions(
             store, self.hasher, clock, lifetime=1e7, idle_lifetime=1e7, throttle=LoginThrottle(store, clock)

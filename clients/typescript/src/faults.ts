@@ -81,7 +81,9 @@ export class NoSuchSubscription extends NotFound {
   static override readonly code: number = 2010;
 }
 
-/** The application already has a thermostat subscription for this user and plant (X6). */
+/**
+ * For this user and plant, the application has a subscription (X6), a webhook with this URL, or too many webhooks.
+ */
 export class SubscriptionExists extends Conflict {
   static override readonly code: number = 2011;
 }
@@ -146,7 +148,7 @@ export class EchoTimeout extends GatewayFailed {
   static override readonly code: number = 5002;
 }
 
-/** The gateway failed. `is_temporary`: the database could not be reached, and the same request may succeed later. */
+/** The gateway failed. */
 export class Internal extends GatewayFailed {
   static override readonly code: number = 5999;
 }

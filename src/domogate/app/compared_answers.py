@@ -60,7 +60,7 @@ def _person(user_id: Id) -> Principal:
 
 
 class DifferentAnswers(Exception):
-    """An operation gives different answers on the two databases. The message names the operation."""
+    """The answers of the two databases differ. The message names the operation, or a plant that only one database shows."""
 
 
 class TwoDatabases:
@@ -72,7 +72,8 @@ class TwoDatabases:
     async def compare_person(self, user_id: Id, choose: Choose) -> int:
         """Compare what this person can read from both databases: the lists of plants, and the plants that `choose` selects.
 
-        Return the number of compared answers. Raises DifferentAnswers at the first operation whose answers differ.
+        Return the number of compared answers. Raises DifferentAnswers at the first operation whose answers differ, or at the
+        first plant that only one database shows to the person.
         """
         old, new = (Reader(services, _person(user_id)) for services in self._services)
         answers = await _compare(old.list_own_reads(), new.list_own_reads())

@@ -97,10 +97,7 @@ class EstateFiles:
         with PlantSpool() as plants:
             for plant in file.estate.plants:
                 plants.add(plant)
-            try:
-                return await import_file(self._store, self._hasher, without_plants(file), plants, prune=prune, user_id=by)
-            except ValueError as error:
-                raise Conflict(f"The document contradicts the store: {error}.") from None
+            return await import_file(self._store, self._hasher, without_plants(file), plants, prune=prune, user_id=by)
 
     async def check_plant(self, before: EstatePlant | None, after: EstatePlant) -> Sequence[str]:
         """Return the problems that the plant has after the change and did not have before the change.
@@ -167,16 +164,20 @@ async def import_file(
 ) -> ImportSummary:
     """Import a correct file, and add this import to the history of imports.
 
-    The plants of the file are in `plants`, not in `file`. `user_id` is None if the command line imports the file.
+    The plants of the file are in `plants`, not in `file`. `user_id` is None if the command line imports the file. Raises
+    Conflict if the file contradicts the store.
     """
     known = [user.email for user in await store.list_users() if user.active]
     estate = await build_estate(file, hasher, known=known)
     stored = await store.count_modules() if prune else 0
-    if max(plants.modules, stored) <= AT_ONCE:
-        summary = await store.import_estate(msgspec.structs.replace(estate, plants=tuple(plants)), prune=prune)
-        progress(plants.modules)
-    else:
-        summary = await store.import_in_parts(estate, plants, prune=prune, progress=progress)
+    try:
+        if max(plants.modules, stored) <= AT_ONCE:
+            summary = await store.import_estate(msgspec.structs.replace(estate, plants=tuple(plants)), prune=prune)
+            progress(plants.modules)
+        else:
+            summary = await store.import_in_parts(estate, plants, prune=prune, progress=progress)
+    except ValueError as error:
+        raise Conflict(f"Nothing was imported, because the file contradicts the store: {error}.") from None
     document = None
     if plants.modules * _ID_LENGTH <= _LONGEST_KEPT:
         document = await asyncio.to_thread(_print_for_history, estate, plants)

@@ -17,6 +17,8 @@ class GatewayRuns(Exception):
 def only_gateway(settings: Settings) -> Iterator[None]:
     """Hold a lock on the folder of the SQLite database during the `with` block. If the database is not SQLite, do nothing.
 
+    If the folder does not exist, or if the system cannot lock folders, the block runs without a lock.
+
     The system releases the lock if the process is killed.
 
     Raises GatewayRuns if another process holds the lock.

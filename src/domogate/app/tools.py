@@ -142,7 +142,7 @@ async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, r
 
     Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises DatabaseUnusable
     if the database is damaged or lost. Raises FileExistsError or ValueError if the file at `path` must not be replaced, and
-    ValueError if the database cannot be read.
+    ValueError if the database cannot be read or the copy cannot be written.
     """
 
     def run() -> str | None:

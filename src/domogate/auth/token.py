@@ -70,6 +70,8 @@ class TokenEndpoints:
     async def _authenticate(self, request: Request, form: dict[str, str]) -> Client:
         """Return the client that sent the request. Raises OAuthFault if the client cannot be authenticated.
 
+        Raises ClientThrottled for a wrong secret after many wrong secrets.
+
         The client authenticates by HTTP Basic or by form fields, never by both (RFC 6749 §2.3). A public client sends its
         client id in the form.
         """

@@ -17,7 +17,10 @@ from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 _DAYS = "a day begins at 00:00 in the time zone of this machine."
 
 _LISTED = 10
-"""If the plant has at most this number of floors (or rooms, or modules), the message about an unknown one lists them all."""
+"""If the plant has at most this number of floors (or rooms, or modules), the message about an unknown one lists them all.
+
+If one of them has a similar name, the message names only this one.
+"""
 
 
 def _place(noun: str, example: str) -> str:

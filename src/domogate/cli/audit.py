@@ -100,7 +100,7 @@ async def verify(
         before = f" {result.removed} older records were removed by audit_kept_days." if result.removed else ""
         note(f"All {result.records} records are unchanged.{before} Keep this hash for the next check (--last-hash).")
     if result.broken is not None:
-        note(f"domogate: record {result.broken.number}: {result.broken.problem}.")
+        note(f"domogate: record {result.broken.number}: {result.broken.problem}")
         raise click.exceptions.Exit(FAILED)
 
 

@@ -214,7 +214,7 @@ async def log_out(
 
 @command(commands, "delete")
 async def delete_user(settings: Settings, email: Email, yes: Yes = False) -> None:
-    """Delete a user with sessions, grants and memberships. Refused while the user owns plants."""
+    """Delete a user with sessions, grants and memberships. Refused while the user owns plants, and for the last operator."""
     async with changing(settings) as tools:
         user = await find_user(tools, email)
         confirm(f"Delete {user.email} with all sessions, granted applications and memberships?", yes)

@@ -9,7 +9,8 @@ def network_of(address: str) -> str:
     """Return the text under which an IP address is counted.
 
     An IPv6 address is counted by its /64 network, because one customer usually has the whole network. An IPv4 address stays as
-    it is. A text that is not an IP address is shortened, because it is stored and could be very long.
+    it is. An IPv4 address that is written as an IPv6 address (`::ffff:192.0.2.1`) becomes the IPv4 address. A text that is not
+    an IP address is shortened, because it is stored and could be very long.
     """
     if ":" not in address:
         return address.partition("%")[0][:_LONGEST]

@@ -61,6 +61,14 @@ def advise_denied(path: Path) -> str:
     return f"As root, give the files to the user of the gateway: chown -R {user}: {quote(str(path.parent.absolute()))}"
 
 
+def advise_writable(folder: Path) -> str:
+    """Return advice for the operator: what to do if this process cannot write to the data folder."""
+    return (
+        f"Domogate must be able to write to its data folder {folder}. Check the rights on the folder, whether it is mounted "
+        "read-only, and the free space on its disk. Or choose another folder with --data."
+    )
+
+
 def _find_seen(path: Path) -> Path | None:
     """Return the path if this process can see it. Otherwise return the nearest folder above it that this process can see.
 

@@ -1,6 +1,8 @@
 """Random secrets that clients send, such as keys and cookies. They are stored only as their SHA-256.
 
-A fast hash is enough, because every secret has at least 128 random bits. Passwords have a slow hash (`identity/hashing.py`).
+A fast hash is enough, because a secret that the gateway makes has at least 128 random bits (a recovery code: 79). Keys and
+client secrets can also come from an estate file; the import refuses weak ones. Passwords have a slow hash
+(`identity/hashing.py`).
 """
 
 import secrets

@@ -4,7 +4,10 @@ from urllib.parse import SplitResult, urlsplit
 
 
 def split_url(text: str) -> SplitResult | None:
-    """Return the parts of a URL. Return None if the text is not a URL, or if its port is not a number from 0 to 65535."""
+    """Return the parts of a URL. Return None if its host is malformed, or if its port is not a number from 0 to 65535.
+
+    The caller must check the scheme and the host: a text such as `abc` gives parts without them.
+    """
     try:
         parts = urlsplit(text)
         _ = parts.hostname, parts.port

@@ -30,6 +30,10 @@ class _Wait:
         if not self._steps:
             self._ended += perf_counter() - self._began
 
+    def ended_within(self, seconds: float) -> bool:
+        """Whether no step waits any more, and the total time is less than `seconds`."""
+        return not self._steps and self._ended < seconds
+
     @property
     def seconds(self) -> float:
         return self._ended + (perf_counter() - self._began if self._steps else 0.0)
@@ -61,7 +65,7 @@ class Waits:
             yield
         finally:
             wait.end()
-            if all(one.seconds < self._shortest for one in waits.values()):
+            if all(one.ended_within(self._shortest) for one in waits.values()):
                 self.of_requests.pop(request, None)
 
     def take(self) -> dict[str, float]:

@@ -72,7 +72,7 @@ class Subjects:
 
 
 class Named(NamedTuple):
-    """A module that the person who runs `domogate conformance` named for a check."""
+    """A module that the person who runs `domogate conformance` named for a check. The ids can be with or without dashes."""
 
     kind: str
     plant: str
@@ -84,6 +84,13 @@ def without_dashes(identity: str) -> str:
     return identity.replace("-", "")
 
 
+def with_dashes(identity: str) -> str:
+    """Return the id as all families except home control write ids: a UUID. A text that is not an id is returned unchanged."""
+    if not _matches(HEX32, identity):
+        return identity
+    return "-".join((identity[:8], identity[8:12], identity[12:16], identity[16:20], identity[20:]))
+
+
 def find_subjects(session: Session, families: tuple[str, ...], named: tuple[Named, ...] = ()) -> Subjects:
     """Read the lists and topologies of these families, and judge every answer.
 
@@ -91,10 +98,9 @@ def find_subjects(session: Session, families: tuple[str, ...], named: tuple[Name
     """
     found = Subjects()
     for one in named:
-        hexadecimal = one.kind in ("remote", "plug")
-        spell = without_dashes if hexadecimal else str
+        spell = without_dashes if one.kind in ("remote", "plug") else with_dashes
         found.modules[one.kind].append({"plant": spell(one.plant), "module": spell(one.module)})
-        found.plants.append(one.plant)
+        found.plants.append(with_dashes(one.plant))
     for operation in (E6, E10, E14):
         if operation.family in families:
             items = objects_in(session.read(session.ask_known(operation)), LISTS[operation.name])

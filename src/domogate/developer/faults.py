@@ -17,7 +17,10 @@ _PATH = "/homes/{homeId}/modules/{moduleId}/faults"
 
 
 class NewOwnFault(InputModel, frozen=True):
-    """A fault to inject, and for how long. `battery` and `failure` are refused: only the management API can inject them."""
+    """A fault to inject, and for how long.
+
+    `battery` and `failure` are refused, because they need a value. The management API and `domogate fault inject` inject them.
+    """
 
     fault: InjectedFault
     seconds: Annotated[float, Meta(gt=0, le=LONGEST)] = LONGEST

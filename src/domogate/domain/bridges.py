@@ -17,7 +17,7 @@ class BridgePlan(msgspec.Struct, frozen=True, kw_only=True):
     email: str
     """The e-mail address of the user whose rights the bridge has. It publishes and commands only what this user may."""
     base: str
-    """The topics of the bridge begin with this text and the id of the plant."""
+    """The topics of the bridge, except those of announcements, begin with this text and the id of the plant."""
     commands: bool = False
     """Whether MQTT messages can command modules. Otherwise the bridge only publishes states."""
     doors: bool = False

@@ -27,7 +27,11 @@ class SwitchHeater(_Command, tag="switch heater", frozen=True, gc=False):
 
 
 class SetLight(_Command, tag="set light", frozen=True, gc=False):
-    """Set a light. The value of a field that is None does not change (Decision 0067)."""
+    """Set a light. The value of a field that is None does not change, with two exceptions (Decision 0067).
+
+    `level` and the field `value` of the colour are the same brightness: if only one of them is set, the other changes too. The
+    brightness 0 without `on` switches the light off.
+    """
 
     on: bool | None = None
     level: int | None = None
@@ -52,7 +56,11 @@ class MoveShutter(_Command, tag="move shutter", frozen=True, gc=False):
 
 
 class SetThermostat(_Command, tag="set thermostat", frozen=True, gc=False):
-    """Set a thermostat. The value of a field that is None does not change. The set point is in Celsius."""
+    """Set a thermostat. The set point is in Celsius.
+
+    The value of a field that is None does not change. But a new function, mode or program can also change the set point, and a
+    new mode can also change the end of the mode (`activation_time`).
+    """
 
     function: ThermostatFunction | None = None
     mode: ThermostatMode | None = None
@@ -118,11 +126,11 @@ class OrderState(StrEnum):
     """The order is stored as SENT before the device gets the command. An order in this state is never sent again."""
     CONFIRMED = "confirmed"
     FAILED = "failed"
-    """The device refused the order or could not be reached."""
+    """The device refused the order or could not be reached, or the driver or the gateway failed."""
     EXPIRED = "expired"
     """The deadline passed before the order was sent or, if `sent_at` is set, before the device confirmed the order."""
     UNKNOWN = "unknown"
-    """The order was sent, but the process ended before the outcome was known."""
+    """The order was sent, but its outcome was not stored: the process ended before, or the write failed."""
 
     @property
     def is_end(self) -> bool:
@@ -143,7 +151,7 @@ class OrderRecord(msgspec.Struct, frozen=True, gc=False):
     sent_at: float | None = None
     ended_at: float | None = None
     problem: str = ""
-    """The message of the device or driver, if the order failed."""
+    """The message of the fault that ended the order (FAILED or EXPIRED). Empty if no fault ended it."""
 
 
 class OrderEnd(msgspec.Struct, frozen=True, gc=False):

@@ -33,6 +33,6 @@ class JoinOutcome(StrEnum):
     DEAD_LINK = "dead link"
     """The link was used or withdrawn, is too old, or its plant was removed or has another owner."""
     HAS_ACCESS = "has access"
-    """The person is a member already. The link stays valid."""
+    """The person is a member already, and the period of the membership has not ended. The link stays valid."""
     NAME_TAKEN = "name taken"
     """Another account has the login name that the person chose. The link stays valid."""

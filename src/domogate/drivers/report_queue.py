@@ -22,6 +22,7 @@ SHARE, LONGEST_SHARE = 4.0, 5.0
 It waits at most `LONGEST_SHARE` seconds, because a batch may also take a long time if the gateway itself was busy.
 """
 RETRY = 1.0
+"""In seconds: the pause after the recorder refused a batch. It is at least `HOLD`, so no module reports during an order."""
 BURST = 10
 """This number of changes of a module is reported without a pause. Further changes are collected into one report."""
 HOLD = 1.0

@@ -26,7 +26,10 @@ Record = dict[str, Any]
 
 
 def print_estate(estate: Estate) -> str:
-    """Return the text of the file. Secrets are written as hashes. Values that equal their default are not written."""
+    """Return the text of the file. Values that equal their default are not written.
+
+    Passwords, keys and client secrets are written as hashes. But `totpSecret` is the secret itself.
+    """
     return "".join(print_in_parts(estate, estate.plants))
 
 

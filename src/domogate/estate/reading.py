@@ -58,7 +58,7 @@ def scan_estate(
     with open_text() as text:
         file, users = scan.run(text)
     if file is None:
-        scan = _Scan(source, take, drivers, users=users)
+        scan = _Scan(source, take, drivers, users=users, passed_on=quick.passed_on)
         with open_text() as text:
             file, _ = scan.run(text)
     assert file is not None, "all users are known"

@@ -61,6 +61,7 @@ def read_parts(text: TextIO, begin: str | None = None) -> Iterator[tuple[str, Ra
     """Yield the top-level keys with their values. Each plant is yielded separately, with the key `plants`.
 
     `begin` is the first block of the text, if the caller has read it already. Raises NotSimple if the text is not simple YAML.
+    Also raises NotSimple if the list of plants is empty, or if it is in brackets and has several plants.
     """
     seen = False
     # Many modules have the same values in brackets, such as {on: true, level: 60}.

@@ -52,7 +52,7 @@ _MOST_ANSWERING = 10_000
 """The largest number of requests of other gateways that are answered at the same time. More requests are refused."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 1.0
-"""In seconds. If there is no answer after this time, the request is sent again: the request or its answer may be lost."""
+"""In seconds. If an order or a question has no answer after this time, it is sent again: a message may be lost."""
 _FEED_PAUSE = 0.005
 _LAST_ANSWERS = 1.0
 """In seconds. A gateway that lets shards go or leaves the cluster answers earlier requests for at most this time."""

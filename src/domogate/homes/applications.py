@@ -33,7 +33,8 @@ class ApplicationOut(OutputModel, frozen=True):
 
     `current` is true for the application that sends this request.
 
-    `homes` are the homes that the person chose for the application; null means all homes of the person.
+    `homes` are the homes that the person chose for the application; null means all homes of the person. Homes and webhooks of
+    homes that the calling application may not use are left out.
     """
 
     client_id: str

@@ -1,8 +1,10 @@
 """Operations that show homes with their floors, rooms and modules."""
 
+from contextlib import suppress
 from datetime import datetime
 
 from domogate.common.times import LATEST
+from domogate.domain.faults import NoSuchPlant, NotYourPlant
 from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, Plant, PlantType
 from domogate.homes.modules import ModuleOut, module_out
@@ -80,8 +82,12 @@ class WholeHomeOut(_HomeFacts, frozen=True):
 @OPERATIONS.add("GET", "/homes", "The homes of the person, sorted by id, each with its number of rooms and modules")
 async def list_homes(services: HomeServices, call: HomeCall, query: Page) -> Listing[HomeOut]:
     page: Listing[Plant] = page_of(await services.homes.list_plants(call.caller), query, lambda plant: plant.id, lambda it: it)
-    homes = [await services.homes.open(call.caller, plant.id) for plant in page.items]
-    return Listing([_home_out(home) for home in homes], page.next)
+    homes: list[HomeOut] = []
+    for plant in page.items:
+        # The home may have been removed, or the person's rights may have ended, since the homes were listed.
+        with suppress(NoSuchPlant, NotYourPlant):
+            homes.append(_home_out(await services.homes.open(call.caller, plant.id)))
+    return Listing(homes, page.next)
 
 
 @OPERATIONS.add(

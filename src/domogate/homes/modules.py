@@ -139,7 +139,10 @@ def _result_out(home: Home, result: CommandResult) -> CommandResultOut:
 
 
 @OPERATIONS.add(
-    "POST", "/homes/{homeId}/scenes/{moduleId}/run", "Run a scene; its steps are carried out one after another", errors=(400,)
+    "POST",
+    "/homes/{homeId}/scenes/{moduleId}/run",
+    "Run a scene; the steps of one module are executed in order, different modules at the same time",
+    errors=(400,),
 )
 async def run_scene(services: HomeServices, call: HomeCall) -> None:
     home = await services.open_home(call)

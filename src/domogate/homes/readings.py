@@ -57,9 +57,12 @@ class RoomEnergyOut(UsedOut, frozen=True):
 
 
 class HomeEnergyOut(UsedOut, frozen=True):
-    """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something.
+    """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something in the
+    period. The totals of both periods are sums of the same kind of devices.
 
-    `simulated` is true if one of the measuring devices does not exist: the values of this device are invented.
+    `since` is the time from which the energy is counted. For a guest who joined the home after the requested time, it is the
+    first full hour after the guest joined, but never later than `until`. `simulated` is true if one of the measuring devices
+    does not exist: the values of this device are invented.
     """
 
     since: datetime
@@ -135,7 +138,7 @@ async def get_energy(services: HomeServices, call: HomeCall, query: EnergyQuery)
     }
     return HomeEnergyOut(
         **_used(energy.total, price),
-        since=to_datetime(since),
+        since=to_datetime(energy.since),
         until=to_datetime(until),
         price=None if price is None else price.amount,
         currency=None if price is None else price.currency,

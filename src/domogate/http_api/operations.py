@@ -98,7 +98,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def statuses(self) -> frozenset[int]:
-        """The statuses of all refusals, except the refusals of wrong or missing credentials."""
+        """The statuses of all refusals, except those of the credentials (`Credentials.errors`, for example 401 and 429)."""
         found = {500, 503, *self.errors}
         if self.parameters:
             found.add(404)

@@ -148,16 +148,16 @@ async def find_external_principal(store: PrincipalStore, claims: ExternalClaims,
 
     Raises TokenRefused if there is no such client, or no such active user.
 
-    The first token of an account at the external issuer binds this account to the user of the gateway with the same e-mail
-    address (Decision 0061).
+    The first accepted token of an account at the external issuer binds this account to the user of the gateway with the same
+    e-mail address (Decision 0061). A token whose client is not registered binds nothing.
     """
+    client = await store.find_client(claims.client_id)
+    if client is None:
+        raise TokenRefused("The token's client is not registered here.")
     account = (claims.issuer, claims.subject)
     user = await store.find_external_user(*account) or await store.bind_external_account(*account, claims.email, now)
     if user is None or not user.active:
         raise TokenRefused(
             "The token's user does not exist here, is not active yet, or is bound to another account of the token's issuer."
         )
-    client = await store.find_client(claims.client_id)
-    if client is None:
-        raise TokenRefused("The token's client is not registered here.")
     return build_principal(claims, user, client, allowed=client.scopes, flow=GrantType.AUTHORIZATION_CODE)

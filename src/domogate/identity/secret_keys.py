@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from domogate.common.owners import describe_denied
+from domogate.common.owners import advise_writable, describe_denied
 from domogate.ports import SealBroken, SecretKeyMissing
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class SecretKeys:
     def __init__(self, data: Path, *, given: str | None = None, file: Path | None = None) -> None:
         """`given` has the keys as text. If `given` is None, the keys are in `file`, or in a file in the folder `data`.
 
-        The file in `data` is created if it does not exist.
+        If the store has no key id yet and the file in `data` has no key, `choose_key` writes a new key to this file.
         """
         self._given = given
         self._file = file or data / KEY_FILE
@@ -79,7 +79,7 @@ class SecretKeys:
     def choose_key(self, stored: str | None) -> str:
         self._load()
         if stored is None and not self._keys and self._may_create:
-            self._write(_COMMENT + _new_key())
+            self._write_first_key()
         found = next(iter(self._keys), None) if stored is None else stored
         if found is None:
             raise SecretKeyMissing(f"there is no secret key in {self._source()}.\n{_EXPLAINED}.")
@@ -160,6 +160,14 @@ class SecretKeys:
             raise SecretKeyMissing(says.rstrip()) from None
         except ValueError as error:
             raise SecretKeyMissing(f"{self._source()} has a wrong secret key: {error}.") from None
+
+    def _write_first_key(self) -> None:
+        try:
+            self._write(_COMMENT + _new_key())
+        except OSError as error:
+            raise SecretKeyMissing(
+                f"a new secret key cannot be written to {self._file}: {error.strerror}.\n{advise_writable(self._file.parent)}"
+            ) from None
 
     def _write(self, text: str) -> None:
         """Write the file with mode 0600. The file gets its name only when it is complete and on disk."""

@@ -2,8 +2,8 @@
 
 A token is verified once. The verifier checks its form, algorithm, key and signature, then its issuer, audience and times, then
 its user, client and grant. The result is cached by the token's SHA-256 until the token expires, or until the change feed
-reports a change of its user, client or grant. A token of an external issuer is verified with the keys and rules of this issuer
-(external.py), and is also cached.
+reports a change of its user, client or grant, or of the signing keys. A token of an external issuer is verified with the keys
+and rules of this issuer (external.py), and is also cached.
 """
 
 import math

@@ -42,7 +42,7 @@ class _Download(StreamingResponse):
     "Make a backup and download it; it contains secrets. Only one backup is made and downloaded at a time",
     media_types=(SQLITE,),
     success="The file that `domogate backup` writes. The header X-Secret-Key-Id names the secret key that a restore needs",
-    errors={409: "Another backup is being made or downloaded, or the database is not SQLite"},
+    errors={409: "Another backup is being made or downloaded, the backup failed, or the database is not SQLite"},
 )
 async def create_backup(services: ManagementServices, call: OperatorCall) -> Response:
     with ExitStack() as held:

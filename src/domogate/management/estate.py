@@ -18,7 +18,7 @@ from domogate.wire import InputModel, OutputModel
 
 YAML = "application/yaml"
 MAX_DOCUMENT = 4 * 1024 * 1024
-"""The longest document in bytes. Larger files can only be imported with the command line."""
+"""The longest document in characters. Larger files can only be imported with the command line."""
 
 # In JSON, a character of the document can need more than one byte.
 OPERATIONS = OperationTable("estate", max_body=2 * MAX_DOCUMENT)

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import ValueOutOfRange
+from domogate.domain.faults import Fault, ValueOutOfRange
 from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, PlantStatus
 from domogate.domain.reachability import AbsenceReason
@@ -162,9 +162,13 @@ async def command_module(services: ManagementServices, call: OperatorCall, body:
     view = find_module(plant, call)
     module = view.module
     command = to_command(body, module, view.state, services.clock.now())
-    record = await services.devices.control.order(plant.plant.id, module.id, command, key=call.header, by=call.caller.user_id)
-    what = f"management {word_of(command)}:{module.id}"
-    note_command(services.audit, call.caller.user_id, what, record, call.address)
+    what, user_id = f"management {word_of(command)}:{module.id}", call.caller.user_id
+    try:
+        record = await services.devices.control.order(plant.plant.id, module.id, command, key=call.header, by=user_id)
+    except Fault as fault:
+        note_command(services.audit, user_id, what, fault, call.address)
+        raise
+    note_command(services.audit, user_id, what, record, call.address)
     return order_out(record)
 
 

@@ -44,7 +44,9 @@ class MeasurementOut(_Measured, frozen=True):
 
 
 class ReadingPage(Page, frozen=True, forbid_unknown_fields=True):
-    limit: Annotated[int, Meta(ge=1, le=5000, description="The greatest number of readings in the answer.")] = 1000
+    limit: Annotated[
+        int, Meta(ge=1, le=5000, description="The number of readings on a page. All readings of one time are on the same page.")
+    ] = 1000
     since: Annotated[str, Meta(description="ISO 8601, or epoch seconds. Default: one day before `until`.")] | None = None
     until: Annotated[str, Meta(description="ISO 8601, or epoch seconds. Default: now.")] | None = None
     resolution: Annotated[str, Meta(description="Period of a summary: 60 (seconds), 15m, 1h, 1d. At least 1m.")] | None = None

@@ -129,15 +129,16 @@ class DriverCatalogue(Protocol):
     async def set_connection(self, connection: DriverConnection) -> None:
         """Test the connection, store it and use it at once.
 
-        Raises DiscoveryFailed if the test fails. Raises Refused if only the settings of the gateway can set the connection of
-        this driver, or if a search for devices is running.
+        Raises DiscoveryFailed if the test fails. Raises Refused if connections of this driver cannot be stored, if the settings
+        of the gateway already have connections of this driver, or if a search for devices is running.
         """
         ...
 
     async def delete_connection(self, driver: str) -> None:
         """Delete the stored connection of the driver.
 
-        Raises Refused if no connection of this driver is stored, or if only the settings of the gateway can set it.
+        Raises Refused if no connection of this driver is stored, if connections of this driver cannot be stored, or if the
+        settings of the gateway have connections of this driver.
         """
         ...
 

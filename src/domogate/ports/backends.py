@@ -45,5 +45,8 @@ class WebhookSender(Protocol):
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
-        """Post the body once. Raise Undelivered if the receiver does not answer."""
+        """Post the body. Post it again only if the receiver closed a kept connection without an answer.
+
+        Raise Undelivered if the receiver does not answer, or if the URL may not be called now.
+        """
         ...

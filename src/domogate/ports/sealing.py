@@ -26,7 +26,7 @@ class Sealer(Protocol):
     def choose_key(self, stored: str | None) -> str:
         """Return the id of the key to use: `stored`, or the first key of this sealer if the database has no key id yet.
 
-        Raise SecretKeyMissing if this key was not found.
+        Raise SecretKeyMissing if this key was not found, or if a new key cannot be written.
         """
         ...
 

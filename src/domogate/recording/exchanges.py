@@ -5,9 +5,10 @@ The size of the file is limited. Only the operating system user who runs `domoga
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -41,28 +42,45 @@ class RecordingFile:
         if replace:
             path.unlink(missing_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600)
-        self._file: BinaryIO = os.fdopen(handle, "wb")
+        self._file = os.fdopen(handle, "wb", buffering=0)
         self._lock = Lock()
         self._size = 0
         self.count = 0
-        self.is_full = False
+        self.has_ended = False
 
-    def add(self, exchange: Exchange) -> bool:
-        """Write the exchange. Return False if the file would become too large; it then stays as it is."""
+    def add(self, exchange: Exchange) -> str | None:
+        """Write the exchange, unless the recording has ended. Return the reason if the recording ends now, and None otherwise.
+
+        The recording ends if the file would become too large, or if the exchange cannot be written. The file keeps the lines
+        that it has.
+        """
         line = msgspec.json.encode(exchange) + b"\n"
         with self._lock:
-            if self._file.closed or self._size + len(line) > LARGEST_RECORDING:
-                self.is_full = True
-                return False
-            self._file.write(line)
-            self._file.flush()
+            if self.has_ended:
+                return None
+            if self._size + len(line) > LARGEST_RECORDING:
+                self.has_ended = True
+                return f"the file may have at most {LARGEST_RECORDING // 2**20} MiB"
+            try:
+                self._write(line)
+            except OSError as failed:
+                self.has_ended = True
+                with suppress(OSError):
+                    self._file.truncate(self._size)
+                return failed.strerror or str(failed)
             self._size += len(line)
             self.count += 1
-            return True
+            return None
 
     def close(self) -> None:
         with self._lock:
+            self.has_ended = True
             self._file.close()
+
+    def _write(self, line: bytes) -> None:
+        rest = memoryview(line)
+        while rest:  # A disk that becomes full can take only a part.
+            rest = rest[self._file.write(rest) :]
 
 
 def read_recording(path: Path) -> Iterator[Exchange]:

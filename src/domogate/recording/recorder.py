@@ -1,11 +1,13 @@
 """Forwards requests to a real gateway, and keeps the redacted answers of the families."""
 
 import http.client
-import json
 import ssl
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from urllib.parse import SplitResult, urlsplit
+
+import msgspec
 
 from domogate.recording.exchanges import Exchange, RecordingFile
 from domogate.recording.redaction import Redactor, redact_target
@@ -56,7 +58,7 @@ class Recorder(Responder):
             text = f"The gateway gave no answer: {str(failed) or type(failed).__name__}"
             return Answer(502, [("Content-Type", "text/plain; charset=utf-8")], text.encode())
         is_of_family = request.target.partition("?")[0].split("/")[1] in self._families
-        if is_of_family and answer.status in _KEPT_STATUSES and not self._file.is_full:
+        if is_of_family and answer.status in _KEPT_STATUSES and not self._file.has_ended:
             self._keep(request, answer)
         return answer
 
@@ -95,9 +97,11 @@ class Recorder(Responder):
         body = None
         if answer.body and "json" in content_type:
             try:
-                body = self._redactor.redact(json.loads(answer.body))
+                body = self._redactor.redact(msgspec.json.decode(answer.body))
             except (ValueError, RecursionError):
                 body = None
         exchange = Exchange(request.method, target, answer.status, content_type[:100], body, is_empty=not answer.body)
-        if not self._file.add(exchange):
-            self._tell("The recording is full. Further answers are forwarded, but not kept.")
+        reason = self._file.add(exchange)
+        if reason is not None:
+            with suppress(OSError):  # Standard error can be a file on the same full disk.
+                self._tell(f"The recording ends here: {reason}. Further answers are forwarded, but not kept.")

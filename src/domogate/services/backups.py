@@ -14,7 +14,10 @@ CHECK_EVERY = 60.0
 The first check is this time after the start: by then, a machine whose clock has no battery has set its clock.
 """
 RETRY_AFTER = 600.0
-"""In seconds. After a failed backup, the gateway waits at least this time, because each attempt loads the disk."""
+"""In seconds. After a failed backup, the gateway waits at least this time, because each attempt loads the disk.
+
+If the time between two backups is shorter, the gateway waits for that shorter time.
+"""
 
 _log = get_logger(__name__)
 

@@ -139,7 +139,7 @@ class SqlTokens(SqlRefreshTokens):
     redeem_code = writes(redeem_code)
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
-        # Before this time a token of the code, of the refresh token or of the grant may be valid.
+        # If a code, refresh token or grant ended at this time or earlier, none of its tokens is valid any more.
         ended_by = at - max(REMEMBERED, token_lifetime)
         await self._repeat(prune_unredeemed, ended_by)
         await self._repeat(counted.prune_surplus, counted.MOST_KEPT)

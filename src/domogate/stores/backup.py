@@ -66,8 +66,8 @@ def back_up(
     The file at `path` appears only when the copy is checked and on disk.
 
     Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises ValueError if the
-    database cannot be read, or if the copy is not equal to the database. Raises BackupStopped soon after `is_wanted` returns
-    False.
+    database cannot be read, if the copy cannot be written, or if the copy is not equal to the database. Raises BackupStopped
+    soon after `is_wanted` returns False.
 
     Raises FileExistsError if there is already a file at `path`, and neither `replace` nor `replace_larger` is true. Raises
     ValueError if this file is a backup with more content than the new backup, and `replace_larger` is false.
@@ -81,17 +81,10 @@ def back_up(
             raise BackupStopped
 
     with _unfinished_copy(path) as unfinished:
-        with _reading_source(source, unfinished) as database, closing(sqlite3.connect(unfinished)) as copy:
-            # The transaction keeps one snapshot. Without it, SQLite would start the copy again after every write of another
-            # connection. The copy does not block writers.
-            database.execute("BEGIN")
-            _check_tables(database, source)
-            content = _read_content(database)
-            database.backup(copy, pages=_PAGES_A_STEP, progress=stop_if_unwanted)
-            copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is a single file
-            if "gateways" in list_tables(copy):
-                copy.execute("DELETE FROM gateways")
-            copy.commit()
+        try:
+            content = _copy(source, unfinished, stop_if_unwanted)
+        except sqlite3.Error as error:
+            raise ValueError(f"{source} cannot be copied to {path.parent}: {error}") from error
         stop_if_unwanted()
         try:
             _check(unfinished, content, is_wanted)
@@ -104,10 +97,26 @@ def back_up(
     return find_key_of_backup(path)
 
 
+def _copy(source: Path, unfinished: Path, progress: Callable[..., None]) -> Content:
+    """Copy the database into the file `unfinished`, and return the content that this file must have."""
+    with _reading_source(source, unfinished) as database, closing(sqlite3.connect(unfinished)) as copy:
+        # The transaction keeps one snapshot. Without it, SQLite would start the copy again after every write of another
+        # connection. The copy does not block writers.
+        database.execute("BEGIN")
+        _check_tables(database, source)
+        content = _read_content(database)
+        database.backup(copy, pages=_PAGES_A_STEP, progress=progress)
+        copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is a single file
+        if "gateways" in list_tables(copy):
+            copy.execute("DELETE FROM gateways")
+        copy.commit()
+    return content
+
+
 def find_key_of_backup(path: Path) -> str | None:
     """Return the id of the secret key that a restore needs, or None if the secrets in the backup are not encrypted.
 
-    Raises ValueError if the file is not a backup.
+    Raises ValueError if the file is not a SQLite database. The content of the database is not checked.
     """
     with _reading(path) as connection:
         return _find_key(connection)
@@ -161,7 +170,7 @@ def compare_backups(old_path: Path, new_path: Path) -> str | None:
 
     If the first file is a backup with more content than the second file, return a sentence about the difference. Otherwise
     return None. More content means: later changes, or more plants, modules or users. If the second file continues the history
-    of the first file, only later changes count.
+    of the first file, only later changes count. Raises ValueError if the second file cannot be read.
     """
     try:
         with _reading(old_path) as connection:

@@ -165,7 +165,7 @@ class Unit(msgspec.Struct, eq=False):
     result: Any = None
     error: Exception | None = None
     alone: bool = False
-    """Whether the write must not be merged with other writes, because shared work of its batch has failed."""
+    """Whether the work must not be done together with other work, because shared work of its batch has failed."""
 
     def answer(self) -> None:
         if self.future.done():

@@ -28,7 +28,7 @@ _PAUSE = 0.02
 `Database.lock_retry` is added to this time, because a waiting process may try again only after `lock_retry`.
 """
 _LONGEST_RUN = 2.0
-"""In seconds. If no gateway runs, the import pauses only after this time, because only another
+"""In seconds. If no other gateway runs, the import pauses only after this time, because only another
 `domogate` command can wait then.
 """
 

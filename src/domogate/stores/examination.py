@@ -6,8 +6,9 @@ import msgspec
 from sqlalchemy import Connection, select, text
 
 from domogate.stores.direct import time_limit
+from domogate.stores.inspection import UsedDatabases
 from domogate.stores.migrate import HEAD, find_revision
-from domogate.stores.opening import find_sqlite_file, open_database
+from domogate.stores.opening import find_sqlite_file, open_database, refuse_lost
 from domogate.stores.tables.feed import gateways
 
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())")
@@ -40,14 +41,16 @@ class Examination(msgspec.Struct, frozen=True):
         return self.revision is not None and self.revision > HEAD
 
 
-def examine_database(url: str, seconds: float) -> Examination:
-    """Read the values of an `Examination` from the database. Raises the errors of the database driver.
+def examine_database(url: str, used: UsedDatabases, seconds: float) -> Examination:
+    """Read the values of an `Examination` from the database. Raises DBAPIError if it cannot be read.
 
-    Such an error is also raised if the database has not answered after this number of seconds.
+    DBAPIError is also raised if the database has not answered after this number of seconds. Raises ValueError if
+    `open_database` refuses the URL, and DatabaseUnusable if the database is empty although it is in the list `used`.
     """
     database = open_database(url)
     try:
         with time_limit(seconds), database.reading.connect() as connection:
+            refuse_lost(database, used)
             version = ".".join(map(str, connection.dialect.server_version_info or ()))
             is_file, revision = find_sqlite_file(url) is not None, find_revision(connection)
             return Examination(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from domogate.common.owners import advise_denied, describe_denied, find_foreign_owner
+from domogate.common.owners import advise_denied, advise_writable, describe_denied, find_foreign_owner
 from domogate.stores.log_check import find_damaged_log
 
 LIST_NAME = "in-use"
@@ -52,13 +52,18 @@ class UsedDatabases:
     def add(self, name: str) -> None:
         """Add the database to the list, which is a file.
 
-        Root does not write this file into a folder of another user: this user could not read it.
+        Root does not write this file into a folder of another user: this user could not read it. Raises DatabaseUnusable if the
+        file cannot be written.
         """
         if self.file is None or self.has(name) or find_foreign_owner(self.file.parent) is not None:
             return
-        descriptor = os.open(self.file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-            file.write(f"{name}\n" if file.tell() else f"{_LIST_HEAD}{name}\n")
+        try:
+            descriptor = os.open(self.file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+            with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+                file.write(f"{name}\n" if file.tell() else f"{_LIST_HEAD}{name}\n")
+        except OSError as error:
+            says = f"{self.file} cannot be written: {error.strerror}.\n{advise_writable(self.file.parent)}"
+            raise DatabaseUnusable(says) from None
 
     def refuse(self, name: str, problem: str) -> DatabaseUnusable:
         """Return the error: the folder was used with the database `name`, and this database is missing or empty now."""

@@ -1,4 +1,4 @@
-"""Stores leases in PostgreSQL. Each call has its own connection, and each statement commits by itself.
+"""Stores leases in PostgreSQL. All calls share one connection, which no other code uses. Each statement commits by itself.
 
 So a call does not wait for other writes, and a frozen process holds no lock in the database.
 """

@@ -30,7 +30,7 @@ def find_sqlite_file(url: str) -> Path | None:
 
 
 def open_database(url: str) -> Database:
-    """Open a SQLite or PostgreSQL database. Raises ValueError for any other URL."""
+    """Open a SQLite or PostgreSQL database. Raises ValueError for any other URL, and if psycopg is needed but not installed."""
     parsed = _parse(url)
     match parsed.get_backend_name():
         case "sqlite":
@@ -43,14 +43,19 @@ def open_database(url: str) -> Database:
             raise ValueError(f"a database of kind {other!r} is not supported: use sqlite or postgresql")
 
 
+def refuse_lost(database: Database, used: UsedDatabases) -> None:
+    """Raise DatabaseUnusable if the data folder was used with this database, and the database has no tables now."""
+    if used.has(database.name) and is_empty(database):
+        raise used.refuse(database.name, f"the database {database.name} has no tables")
+
+
 def prepare_database(database: Database, used: UsedDatabases, sealer: Sealer | None) -> None:
     """Migrate the database, find the key of its secrets, and write the database to the list of used databases.
 
     Raises DatabaseUnusable, DatabaseTooNew, DatabaseInUse or SecretKeyMissing.
     """
     try:
-        if used.has(database.name) and is_empty(database):
-            raise used.refuse(database.name, f"the database {database.name} has no tables")
+        refuse_lost(database, used)
         migrate(database)
         open_seals(database, sealer)
     except DBAPIError as error:

@@ -77,7 +77,7 @@ def database_file(url: URL) -> Path:
 
 
 class SqliteDatabase(Database):
-    """A database in one file in WAL mode. When a commit returns, its data are on disk."""
+    """A database in one file in WAL mode. When a commit returns, its data are on disk, except if `is_temporary` is true."""
 
     begin = "BEGIN IMMEDIATE"
     lock_retry = 0.1  # the longest pause of SQLite's busy handler

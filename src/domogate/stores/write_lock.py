@@ -14,7 +14,10 @@ class WriteLock(IntEnum):
     EXCLUSIVE = 0
     """For every write that is not named below. No other process writes at the same time."""
     SHARED = 1
-    """For rows that only the holder of a shard writes. The write is fenced."""
+    """For rows that only the holder of a shard writes. Such a write is fenced.
+
+    Also for new orders with the state QUEUED. Any gateway may write them, and this write is not fenced.
+    """
     AUDIT = 2
     """For the audit log. Its records are written one by one, because each hash includes the hash of the previous record."""
     USAGE = 3

@@ -2,6 +2,7 @@
 
 import pytest
 
+from domogate.domain.people import Standing
 from domogate.services.people import FIRST_OPERATOR_PATH
 from support.auth_setup import AuthSetup, PageBrowser, heading_of
 from support.people_setup import LINK_LIFETIME
@@ -9,7 +10,7 @@ from support.stores import CARLA
 
 pytestmark = pytest.mark.slow
 
-OLGA, PASSWORD = "olga@example.com", "olga-opens-the-gate"
+OLGA, PASSWORD, ANOTHER = "olga@example.com", "olga-opens-the-gate", "seven green umbrellas"
 WELCOME, NO_LONGER, TOO_OLD = "Welcome, operator", "This link no longer works", "This link is too old"
 
 
@@ -58,6 +59,18 @@ class TestTheReaderOfTheTerminal:
         assert text in browser.answer.text
         assert not any(user.operator for user in await setup.store.list_users())
         assert await accept(browser, csrf=browser.form_token) == (303, "/auth/account")
+
+    async def test_an_expired_password_that_is_typed_again_does_not_use_up_the_link(
+        self, browser: PageBrowser, setup: AuthSetup
+    ) -> None:
+        await setup.people.set_password(CARLA.id, PASSWORD)
+        await setup.set_standing(CARLA, Standing.PASSWORD_EXPIRED)
+        await browser.get(offer(setup))
+        assert await accept(browser, CARLA.email) == (400, WELCOME)
+        assert not (await setup.user(CARLA)).operator
+        assert await accept(browser, CARLA.email, password=ANOTHER, repeated=ANOTHER) == (303, "/auth/account")
+        user = await setup.user(CARLA)
+        assert (user.operator, user.standing) == (True, Standing.GOOD)
 
 
 class TestALinkThatDoesNotWork:

@@ -173,6 +173,24 @@ class TestTasmota:
             (tasmota_config([]), {"ENERGY": {"Power": 5}}, [("Kitchen", Kind.ENERGYMETER, {})]),
             (tasmota_config([2, 1]), {}, [("Right", Kind.PLUG, {"relay": 2}), ("Left", Kind.LIGHT, {})]),
             (
+                tasmota_config([3, 3, 3, 3, 1]),
+                {"ENERGY": {"Power": 5}},
+                [
+                    ("Kitchen 5", Kind.PLUG, {"relay": 5}),
+                    ("Kitchen shutter 1", Kind.AUTOMATION, {}),
+                    ("Kitchen shutter 2", Kind.AUTOMATION, {"shutter": 2}),
+                ],
+            ),
+            (
+                tasmota_config([1, 1, 2]),
+                {"ENERGY": {"Power": 5}},
+                [
+                    ("Kitchen sockets", Kind.MULTISOCKET, {"sockets": 2}),
+                    ("Kitchen 3", Kind.LIGHT, {"relay": 3}),
+                    ("Kitchen energy", Kind.ENERGYMETER, {}),
+                ],
+            ),
+            (
                 tasmota_config([1], ft="home/%topic%/%prefix%/", state=["AUS", "AN", "UM", "HALT"]),
                 {},
                 [("Kitchen", Kind.PLUG, {"fullTopic": "home/%topic%/%prefix%/", "states": ["AUS", "AN"]})],

@@ -105,6 +105,9 @@ class TestGatewaySettings:
             ({"name": ""}, "not a name"),
             ({"host": ""}, "neither a name nor an address"),
             ({"host": "tcp://x"}, "neither a name nor an address"),
+            ({"host": "bus..example"}, "neither a name nor an address"),
+            ({"host": "x" * 64}, "neither a name nor an address"),
+            ({"host": "bus\0"}, "neither a name nor an address"),
             ({"port": 0}, "1 to 65535"),
             ({"password": "with space"}, "letters and digits"),
             ({"password": "x" * 31}, "30"),
@@ -115,6 +118,10 @@ class TestGatewaySettings:
     def test_what_cannot_be_is_refused_in_words(self, fields: dict[str, Any], words: str) -> None:
         with pytest.raises(msgspec.ValidationError, match=words):
             msgspec.convert({"name": "home", "host": "192.0.2.7", **fields}, OpenWebNetGateway)
+
+    @pytest.mark.parametrize("host", ["bus.example", "bus.example.", "büs.example", "192.0.2.7", "2001:db8::7", "fe80::7%eth0"])
+    def test_names_and_addresses_are_hosts(self, host: str) -> None:
+        assert OpenWebNetGateway(name="home", host=host).host == host
 
     def test_the_password_is_not_printed(self) -> None:
         assert "12345" not in repr(OpenWebNetGateway(name="home", host="192.0.2.7", password="12345"))

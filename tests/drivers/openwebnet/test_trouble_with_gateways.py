@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from domogate.domain.commands import SetLight
@@ -95,6 +96,21 @@ class TestTroubleWithTheGateway:
                 assert str(gateway.port) in report.absence.evidence
                 await gateway.open()
                 await setup.wait_for_state(lamp, LightState(on=False))
+
+    async def test_a_host_that_no_resolver_accepts_is_lost_and_the_other_gateways_work(self) -> None:
+        wrong = OpenWebNetGateway(name="wrong", host="bus.example")
+        msgspec.structs.force_setattr(wrong, "host", "bus..example")  # The settings refuse this host.
+        async with BusGateway(BusLight("11")) as gateway, running_driver(wrong, config(gateway)) as setup:
+            behind_wrong = attached_module(DeviceKind.LIGHT, where="11", gateway="wrong")
+            behind_home = attached_module(DeviceKind.LIGHT, where="11", gateway="home")
+            await setup.attach(behind_wrong, behind_home)
+            report = await setup.recorder.report_of(behind_wrong, lambda it: not it.reachable)
+            assert report.absence is not None
+            assert report.absence.why is AbsenceReason.CONNECTION_LOST
+            assert "bus..example" in report.absence.evidence
+            with pytest.raises(DeviceOffline):
+                await setup.order(behind_wrong, SetLight(on=True))
+            assert (await setup.order(behind_home, SetLight(on=True))).state == LightState(on=True)
 
     async def test_a_lost_event_session_is_opened_again_and_what_was_missed_is_asked_for(self) -> None:
         light = BusLight("11")

@@ -30,8 +30,8 @@ from support.simulator_setup import PLANT, SimulatorSetup
 
 
 class TestBehaviour:
-    def option(self, attached: AttachedModule, simulate: object) -> AttachedModule:
-        options = {} if simulate is None else {"simulate": simulate}
+    def option(self, attached: AttachedModule, simulate: object, **others: object) -> AttachedModule:
+        options = others if simulate is None else {"simulate": simulate, **others}
         return AttachedModule(make_module(attached.module.kind, attached.module.id, options=options), attached.last)
 
     async def test_offline_is_reported_at_once_and_refuses_orders_as_offline(self) -> None:
@@ -101,6 +101,25 @@ class TestBehaviour:
             absence = (await setup.read()).absence
             assert absence is not None
             assert (absence.why, absence.since) == (AbsenceReason.SIMULATED, NOON)
+
+    async def test_offline_keeps_the_start_of_its_absence_if_another_option_changes(self) -> None:
+        plug = make_attached(DeviceKind.PLUG, PlugState(on=True))
+        async with SimulatorSetup(plug) as setup:
+            await setup.simulator.attach(PLANT, [self.option(plug, "offline", watts=40)])
+            setup.clock.advance(60)
+            await setup.simulator.attach(PLANT, [self.option(plug, "offline", watts=60)])
+            absence = (await setup.read()).absence
+            assert absence is not None
+            assert (absence.why, absence.since) == (AbsenceReason.SIMULATED, NOON)
+
+    async def test_slow_that_is_cleared_brings_the_module_back_if_another_option_changes_too(self) -> None:
+        lamp = make_attached(DeviceKind.LIGHT, LightState(on=True))
+        async with SimulatorSetup(lamp) as setup:
+            for options in ({"simulate": "slow", "room": "hall"}, {"room": "kitchen"}):
+                setup.lists.clear()
+                module = make_module(DeviceKind.LIGHT, lamp.module.id, options=options)
+                await setup.simulator.attach(PLANT, [AttachedModule(module, lamp.last, reported_at=NOON)])
+            assert [(report.state, report.reachable) for report in setup.reports] == [(LightState(on=True), True)]
 
 
 class TestTicking:

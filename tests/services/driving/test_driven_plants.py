@@ -291,6 +291,24 @@ class TestAPlantThatMakesTrouble:
                 assert set(mqtt.attached) == {plant}
         assert len(tries) == 5
 
+    async def test_when_loaded_again_gets_all_its_new_modules_although_another_driver_fails(
+        self, store: FakeStore, driver: FakeDriver, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fail(plant_id: Id) -> None:
+            raise OSError("disk gone")
+
+        mqtt, far = FakeDriver(clock, "mqtt"), make_module(DeviceKind.LIGHT, driver="mqtt")
+        plant = store.add_plant(LAMP, far)
+        mqtt.attach_trouble[plant] = ZeroDivisionError("a bug")
+        async with running_driving(store, driver, mqtt) as driving:
+            await driving.settled()
+            with monkeypatch.context() as patched:
+                patched.setattr(store, "find_plant", fail)
+                store.change_plant(plant, LAMP, SECOND_LAMP, far)
+                await driving.settled()
+            await asyncio.sleep(60)
+            assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
+
     async def test_is_started_although_the_plants_could_not_be_listed_at_first(
         self, store: FakeStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:

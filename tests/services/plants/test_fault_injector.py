@@ -60,6 +60,8 @@ class TestTheInjector:
             (LAMP.id, "offline", "", float("nan"), ValueOutOfRange),
             (LAMP.id, "battery", "low", None, NoSuchModule),
             (REMOTE.id, "failure", "BLOCK.OK", None, NoSuchModule),
+            (CONTROLLER.id, "failure", "BLOCK.DLD", None, NoSuchModule),
+            (UNIT.id, "failure", "REMOTE.STATUS.BATTERY_FAULT", None, NoSuchModule),
             (make_id(9), "offline", "", None, NoSuchModule),
         ],
     )

@@ -50,7 +50,7 @@ function EnergyOf({ open, home }: { open: OpenHome; home: Home }) {
             <Empty title={t("homes.energy.none")} />
           ) : (
             <>
-              <Total energy={energy} before={energyBefore} />
+              <Total energy={energy} before={comparable(energy, energyBefore, meters)} />
               {chart.readings.length > 0 && <PeriodChart measure="energy" {...chart} />}
               <Parts open={open} home={home} energy={energy} />
               <Table open={open} home={home} energy={energy} period={chart.period} />
@@ -80,6 +80,19 @@ function Table({ open, home, energy, period }: { open: OpenHome; home: Home; ene
       <Button onClick={save}>{t("homes.history.csv")}</Button>
     </>
   );
+}
+
+/**
+ * The total of the period before, from the same kind of devices as the total of the period. The home API chooses the kind for each request:
+ * a meter that measured only in the period before must not be compared with plugs.
+ */
+export function comparable(energy: Energy, before: Energy, meters: readonly string[]): Energy {
+  const ofMeters = ({ modules }: Energy): boolean => modules.some(({ moduleId, used }) => used !== null && meters.includes(moduleId));
+  if (energy.used === null || ofMeters(energy) === ofMeters(before)) return before;
+  const same = before.modules.filter(({ moduleId }) => meters.includes(moduleId) === ofMeters(energy));
+  const sum = (values: readonly (number | null)[]): number | null =>
+    values.reduce((total, value) => (value === null ? total : (total ?? 0) + value), null);
+  return { ...before, used: sum(same.map(({ used }) => used)), cost: sum(same.map(({ cost }) => cost)) };
 }
 
 const byUse = (one: Used, other: Used): number => (other.used ?? 0) - (one.used ?? 0);

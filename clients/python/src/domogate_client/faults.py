@@ -105,7 +105,7 @@ class NoSuchSubscription(NotFound):
 
 
 class SubscriptionExists(Conflict):
-    """The application already has a thermostat subscription for this user and plant (X6)."""
+    """For this user and plant, the application has a subscription (X6), a webhook with this URL, or too many webhooks."""
 
     code = 2011
 
@@ -183,7 +183,7 @@ class EchoTimeout(GatewayFailed):
 
 
 class Internal(GatewayFailed):
-    """The gateway failed. `is_temporary`: the database could not be reached, and the same request may succeed later."""
+    """The gateway failed."""
 
     code = 5999
 

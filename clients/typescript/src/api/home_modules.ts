@@ -48,7 +48,7 @@ export const homeModules = (caller: Caller) => ({
    */
   commandModule: (homeId: string, moduleId: string, body: Command, options?: CommandOptions): Promise<CommandResult> =>
     caller.call(COMMAND_MODULE, [homeId, moduleId], { ...options, body }),
-  /** Run a scene; its steps are carried out one after another. */
+  /** Run a scene; the steps of one module are executed in order, different modules at the same time. */
   runScene: (homeId: string, moduleId: string, options?: CallOptions): Promise<void> =>
     caller.call(RUN_SCENE, [homeId, moduleId], options),
   /** The present picture of a camera that is on. */

@@ -14,7 +14,7 @@ const LIST_SETTINGS: Operation = {
 
 /** The operations of management: settings. */
 export const managementSettings = (caller: Caller) => ({
-  /** The settings in force, and where each came from; secrets are not shown. */
+  /** The settings of the gateway that answers, and where each came from; secrets are not shown. */
   listSettings: (options?: CallOptions): Promise<SettingList> =>
     caller.call(LIST_SETTINGS, [], options),
 });

@@ -7,9 +7,7 @@ export interface OwnFault {
   readonly until: string;
 }
 
-/**
- * A fault to inject, and for how long. `battery` and `failure` are refused: only the management API can inject them.
- */
+/** A fault to inject, and for how long. */
 export interface NewOwnFault {
   readonly fault: InjectedFault;
   readonly seconds?: number;

@@ -22,7 +22,8 @@ export interface PeriodReading {
 }
 
 /**
- * The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something.
+ * The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something in
+ * the period. The totals of both periods are sums of the same kind of devices.
  */
 export interface HomeEnergy {
   readonly used: number | null;

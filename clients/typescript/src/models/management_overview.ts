@@ -51,7 +51,8 @@ export interface ModuleCounts {
 
 /**
  * Counts of webhooks and their deliveries. `oldestPendingAt` is the time of the oldest event whose delivery is
- * pending.
+ * pending. If a receiver became unavailable before this time, or if there is no such event, `oldestPendingAt` is the
+ * time at which this receiver became unavailable.
  */
 export interface WebhookCounts {
   readonly active: number;
@@ -71,8 +72,8 @@ export interface LastHour {
 }
 
 /**
- * Answered requests: their number by status, and the durations in milliseconds that 50 % and 99 % of the requests did
- * not exceed.
+ * Requests that ended: their number by status, and the durations in milliseconds that 50 % and 99 % of the requests
+ * did not exceed. The status 499 is never sent: it counts requests whose client disconnected before the answer.
  */
 export interface Requests {
   readonly statuses: Record<string, number>;

@@ -72,7 +72,11 @@ export type NoticeKind = "people" | "plant" | "reachability" | "safety" | "state
 /** The format in which events are sent. */
 export type WebhookFormat = "cloudevents" | "thermostat";
 
-/** A webhook. Every event up to `lastCursor` was delivered, is pending, was given up, or is not for this webhook. */
+/**
+ * A webhook. Every event up to `lastCursor` was delivered, is pending, was given up, or is not for this webhook.
+ * `failures` says how many times in a row the gateway found the receiver unavailable and began a long pause. Attempts
+ * with short pauses, and refused events, are not counted.
+ */
 export interface Webhook {
   readonly id: string;
   readonly clientId: string;

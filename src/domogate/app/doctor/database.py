@@ -5,6 +5,7 @@ clock of this machine; PostgreSQL: the clock of the server) is compared with the
 """
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 
 from sqlalchemy.exc import DBAPIError
@@ -14,10 +15,10 @@ from domogate.app.parts import find_database_file, sqlite_file
 from domogate.app.tools import Tools, open_tools
 from domogate.drivers.mqtt import DRIVER as MQTT
 from domogate.drivers.mqtt import MqttBroker
-from domogate.ports import SecretKeyMissing
+from domogate.ports import SealBroken, SecretKeyMissing, StoreUnavailable
 from domogate.services.clock_check import TOLERANCE, describe
 from domogate.settings import Settings
-from domogate.stores import DatabaseUnusable, UsedDatabases, inspect_header, sqlite_url
+from domogate.stores import DatabaseInUse, DatabaseTooNew, DatabaseUnusable, UsedDatabases, inspect_header, sqlite_url
 from domogate.stores.examination import Examination, examine_database
 from domogate.stores.inspection import inspect_file
 
@@ -29,6 +30,11 @@ CLOCK_APART = 2.0
 """In seconds. If the clock of a PostgreSQL server and the clock of this machine differ by more, there is a warning: gateways on
 PostgreSQL use the clock of the server, but logs and certificates use the clock of the machine.
 """
+
+_FAILURES = (
+    DatabaseUnusable, DatabaseInUse, DatabaseTooNew, StoreUnavailable, DBAPIError, sqlite3.Error, OSError, ValueError,
+)  # fmt: skip
+"""The errors with which a database cannot be opened or read."""
 
 SECRETS_READABLE = "the secrets in the database can be decrypted."
 
@@ -53,13 +59,9 @@ class DatabaseChecks:
                 yield self._report_missing()
                 return
             url = self._settings.database or sqlite_url(sqlite_file(self._settings))
-            examined = await asyncio.to_thread(examine_database, url, SECONDS)
-        except DatabaseUnusable as error:
-            says, _, advice = str(error).partition("\n")
-            yield problem("database", says, advice)
-        except (DBAPIError, OSError, ValueError) as error:
-            reason = str(error.orig if isinstance(error, DBAPIError) else error).strip().partition("\n")[0]
-            yield problem("database", f"it cannot be used: {reason}.", "Check the setting database, the server and its log.")
+            examined = await asyncio.to_thread(examine_database, url, UsedDatabases(self._settings.data), SECONDS)
+        except _FAILURES as error:
+            yield self._report_failure(error)
         if examined is None:
             return
         self.gateways = examined.gateways
@@ -69,6 +71,16 @@ class DatabaseChecks:
         if examined.is_current:  # Otherwise opening the store would migrate it.
             async for finding in self._check_content():
                 yield finding
+
+    def _report_failure(self, error: Exception) -> Finding:
+        if isinstance(error, DatabaseUnusable | DatabaseInUse | DatabaseTooNew):
+            says, _, advice = str(error).partition("\n")
+            return problem("database", says, advice)
+        reason = str(error.orig if isinstance(error, DBAPIError) else error).strip().partition("\n")[0]
+        advice = "Check the file, its disk, and whether another program uses the file."
+        if self._settings.database is not None:
+            advice = "Check the setting database, the server and its log."
+        return problem("database", f"it cannot be used: {reason}.", advice)
 
     def _report_missing(self) -> Finding:
         where = f"in {self._settings.data.absolute()}"
@@ -93,16 +105,20 @@ class DatabaseChecks:
     async def _check_content(self) -> AsyncIterator[Finding]:
         try:
             async with open_tools(self._settings, create=False) as tools:
-                yield ok("secret key", SECRETS_READABLE)
-                yield await _check_time(tools)
                 self.brokers = [
                     MqttBroker(url=one.url, username=one.username, password=one.password)
                     for one in await tools.store.list_connections()
                     if one.driver == MQTT.name
                 ]
+                yield ok("secret key", SECRETS_READABLE)
+                yield await _check_time(tools)
         except SecretKeyMissing as error:
             advice = "Put the key back into its place: docs/operations/data.md, section The secret key."
             yield problem("secret key", str(error).replace("\n", " "), advice)
+        except SealBroken as error:
+            yield problem("secret key", f"{error}.", "Set this secret again, or restore a backup.")
+        except _FAILURES as error:
+            yield self._report_failure(error)
 
 
 def _judge(examined: Examination) -> Finding:

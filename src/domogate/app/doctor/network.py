@@ -19,7 +19,10 @@ from domogate.edge.stack import GATEWAY_ID
 from domogate.settings import Settings
 
 SECONDS = 5.0
-"""The longest time for each connection."""
+"""In seconds: the longest time for a connection to a port of the gateway or to an OpenWebNet gateway.
+
+NATS gets up to twice this time. MQTT brokers and the mail server have longer limits of their own.
+"""
 _LONGEST_ANSWER = 65_536
 _WARNINGS = {
     "writes": "it cannot write to its database",
@@ -166,7 +169,11 @@ async def check_nats(settings: Settings) -> Finding:
     from domogate.app.cluster import nats_access
     from domogate.fabric.connection import NatsConnection
 
-    connection = NatsConnection(nats_access(settings), "domogate doctor")
+    try:
+        connection = NatsConnection(nats_access(settings), "domogate doctor")
+    except OSError as error:  # from the files for TLS
+        advice = "Check nats_tls_ca, nats_tls_certificate and nats_tls_key. Each of them must name a PEM file."
+        return problem("NATS", f"no connection: {explain_error(error)}.", advice)
     try:
         async with asyncio.timeout(SECONDS):
             await connection.start()

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection
 from enum import Enum, auto
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.requests import Request
@@ -44,6 +45,9 @@ class FormRefused(Exception):
 
 _NOT_REFUSED = FormRefused(200)
 
+_KEPT_FIELDS = ("plant", "email", "passkey")
+"""The fields of a query that say what a page shows. They are kept during the login. A token of a link is not kept."""
+
 
 class Visit(msgspec.Struct, frozen=True):
     """A request of a person who is logged in. The form of a GET request is empty."""
@@ -79,7 +83,10 @@ Act = Callable[[Visit], Awaitable[Response]]
 
 
 class LoggedInPages(PageGroup):
-    """A group of pages for people who are logged in. A request without a login is redirected to the login."""
+    """A group of pages for people who are logged in. A request without a login is redirected to the login.
+
+    After the login, the person gets the page that was opened.
+    """
 
     start = ACCOUNT_PATH
     """If a person posts a form without a login, the person logs in first and then continues at this page."""
@@ -96,7 +103,7 @@ class LoggedInPages(PageGroup):
         async def serve(request: Request) -> Response:
             person = await self._context.find_person(request)
             if person is None:
-                return see_other(self._context.login_url(request.url.path))
+                return see_other(self._context.login_url(_path_with_kept_fields(request)))
             return await show(Visit(request, person), None)
 
         return serve
@@ -151,6 +158,11 @@ class LoggedInPages(PageGroup):
 
     def _language_of(self, visit: Visit) -> Language:
         return self._context.language_for(visit.request, person=visit.person)
+
+
+def _path_with_kept_fields(request: Request) -> str:
+    kept = {name: request.query_params[name] for name in _KEPT_FIELDS if name in request.query_params}
+    return f"{request.url.path}?{urlencode(kept)}" if kept else request.url.path
 
 
 def done(what: str, path: str = ACCOUNT_PATH) -> Response:

@@ -15,7 +15,7 @@ class OwnerPages(LoggedInPages):
     """Pages about one home. Only the owner of the home may use them."""
 
     async def _find_own(self, visit: Visit) -> StoredPlant | None:
-        """Return the home that the request names. Return None if the person does not own this home."""
+        """Return the home that the request names. Return None if the person does not own this home, or if it is removed."""
         plant_id = DASHED_UUID.parse_id(visit.get("plant"))
         stored = None if plant_id is None else await self._context.store.find_plant(plant_id)
         return stored if stored is not None and may_invite(visit.user, stored.plant) else None

@@ -187,7 +187,7 @@ def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
     if not candidates:
         yield Candidate(config["mac"], name, why="it has no relay, light, shutter or energy meter")
     for key, kind, more in candidates:
-        own = _friendly(config, more.get("relay", 1)) if len(candidates) > 1 else name
+        own = _tasmota_name(config, name, kind, more) if len(candidates) > 1 else name
         if answers_on_other_topics and kind in (DeviceKind.LIGHT, DeviceKind.AUTOMATION):
             yield Candidate(key, own, why="its SetOption4 is on, so it answers on other topics; set it to 0")
         else:
@@ -230,7 +230,14 @@ def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _friendly(config: Mapping[str, Any], relay: int) -> str:
-    names = _list(config.get("fn"))
-    named = names[relay - 1] if 0 < relay <= len(names) else None
-    return str(named or f"{config.get('dn') or config['t']} {relay}")
+def _tasmota_name(config: Mapping[str, Any], device: str, kind: DeviceKind, options: Mapping[str, Any]) -> str:
+    """Return the name of one of several parts. Tasmota has a friendly name for each relay, and no names for other parts."""
+    if kind is DeviceKind.AUTOMATION:
+        return f"{device} shutter {options.get('shutter', 1)}"
+    if kind is DeviceKind.MULTISOCKET:
+        return f"{device} sockets"
+    if kind is DeviceKind.ENERGYMETER:
+        return f"{device} energy"
+    relay, names = options.get("relay", 1), _list(config.get("fn"))
+    named = names[relay - 1] if relay <= len(names) else None
+    return str(named or f"{device} {relay}")

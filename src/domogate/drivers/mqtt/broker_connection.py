@@ -19,7 +19,7 @@ _log = get_logger(__name__)
 
 LARGEST_PACKET = 262_144
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
-"""The shortest and the longest pause between two attempts to connect, in seconds."""
+"""The first and the longest pause between two attempts to connect, in seconds, before `Backoff` applies its random factor."""
 CONNECT_WITHIN = 10.0
 _UNSUPPORTED_VERSION = 0x84
 _ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]")

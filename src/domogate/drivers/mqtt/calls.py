@@ -19,7 +19,10 @@ from domogate.drivers.mqtt.properties import Properties, Publication, Unsupporte
 from domogate.ports import Picture
 
 FRESH_FOR = 60.0
-"""In seconds. If the last message of a module is not older than this, a read returns the known state and asks nothing."""
+"""In seconds. If the last message of a module is newer than this, a read returns the known state and asks nothing.
+
+But if a request to the module is unanswered, a read asks the module.
+"""
 
 
 async def execute(session: BrokerSession, module: DrivenModule, order: Order) -> Report:

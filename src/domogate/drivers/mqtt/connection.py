@@ -147,7 +147,8 @@ class Connection(asyncio.Protocol):
     def publish(self, topic: str, payload: bytes, expiry: int | None = None, *, retain: bool = False) -> asyncio.Future[bytes]:
         """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost.
 
-        With MQTT 5, the broker drops a message that it could not pass on within `expiry` seconds.
+        With MQTT 5, the broker drops a message that it could not pass on within `expiry` seconds. This method itself raises
+        ConnectionLost if the connection is already lost.
         """
         packet_id, ack = self._expect_ack()
         self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry, retain=retain))

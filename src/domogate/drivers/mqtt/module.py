@@ -139,7 +139,8 @@ class DrivenModule:
         self._refusal_absence = Absence.of(AbsenceReason.REFUSED, now, Evidence.TOPIC_REFUSED, topic=topic, answer=words)
 
     def check_silence(self, now: float, never_after: float) -> None:
-        """Note an absence if the module has sent no message within `never_after` seconds after the subscription.
+        """Note an absence if the module has never reported, also not before the last restart, and sends no message within
+        `never_after` seconds after the subscription.
 
         Also note an absence if it has been silent for `silent_after` seconds.
         """

@@ -103,7 +103,7 @@ async def open_session(gateway: OpenWebNetGateway, kind: SessionKind) -> Session
 async def _open(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
     try:
         reader, writer = await asyncio.open_connection(gateway.host, gateway.port)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: the host cannot be encoded for the resolver.
         raise SessionLost(f"{gateway.address}: {_words(error)}") from error
     session = Session(reader, writer, gateway.address)
     try:
@@ -203,5 +203,5 @@ def _keep_alive(writer: asyncio.StreamWriter) -> None:
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
-def _words(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+def _words(error: OSError | UnicodeError) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

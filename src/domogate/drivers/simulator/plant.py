@@ -157,7 +157,7 @@ _BATCH = 25
 
 
 class SimulatedPlant:
-    """All simulated modules of one plant. The arguments `now` of its methods are real times; its devices use simulated time."""
+    """All simulated modules of one plant. The argument `now` of a public method is real time; devices use simulated time."""
 
     def __init__(self, plant_id: Id, seed: int, weather: Weather, time_scale: TimeScale) -> None:
         self.id = plant_id
@@ -205,7 +205,9 @@ class SimulatedPlant:
         if module.matches(attached.module):
             return module
         last = FirstState(attached.module.id, module.reported, module.reachable)
-        return self._create(AttachedModule(attached.module, last, attached.reported_at), now)
+        renewed = self._create(AttachedModule(attached.module, last, attached.reported_at), now)
+        renewed.absence, renewed.behaviour, renewed.confirmed = module.absence, module.behaviour, module.confirmed
+        return renewed
 
     def _create(self, attached: AttachedModule, now: float) -> SimulatedModule:
         module, last = attached.module, attached.last

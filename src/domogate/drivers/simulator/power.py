@@ -123,9 +123,9 @@ def _shown(watts: float, most: float = inf) -> float:
 class Plug(Device[PlugState]):
     """A plug. It uses power while it is on.
 
-    The option `load` names an appliance. Instead of it, the option `watts` gives a fixed power. Without these options, the seed
+    The option `load` names an appliance. Instead of it, the option `watts` gives a power. Without these options, the seed
     of the simulator selects an appliance. But if the plug is on, and its stored state has a power that this appliance can never
-    use, the plug has no appliance: it uses the stored power whenever it is on.
+    use, the plug has no appliance: it uses the stored power whenever it is on. All these powers vary by 3 percent.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")

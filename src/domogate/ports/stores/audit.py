@@ -44,5 +44,8 @@ class AuditStore(Protocol):
         ...
 
     async def find_pseudonym(self, user_id: Id) -> str:
-        """Return the user's pseudonym in the audit log. It is created at first use and deleted with the user."""
+        """Return the user's pseudonym in the audit log. It is created at first use and deleted with the user.
+
+        Raise ValueError if there is no such user.
+        """
         ...

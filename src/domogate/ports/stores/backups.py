@@ -35,6 +35,7 @@ class BackupFolder(Protocol):
         """Remove all backups except the newest `keep`.
 
         An older backup is also kept if it has more content than the newest backup: data may have been lost in between. Return
-        a reason for each backup that is kept in this way. Raises OSError if a backup cannot be read or removed.
+        a reason for each backup that is kept in this way. Raises OSError if a backup cannot be removed, and OSError or
+        ValueError if a backup cannot be read.
         """
         ...

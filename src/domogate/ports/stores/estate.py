@@ -81,9 +81,10 @@ class EstateStore(Protocol):
     ) -> ImportSummary:
         """Import `people`, which is an estate without plants, and then the plants, in many transactions.
 
-        If `prune` is true, the last step removes the stored records that are not in the estate. If the import is interrupted,
-        the parts that are already imported stay. To import the missing parts, import the whole estate again. `progress` is
-        called after each part, with the number of modules in this part.
+        If `prune` is true, the import also removes the stored records that are not in the estate. Users, plants and the content
+        of plants are removed in the last step, other records with the parts before it. If the import is interrupted, the parts
+        that are already imported stay. To import the missing parts, import the whole estate again. `progress` is called after
+        each part with plants, with the number of modules in this part.
         """
         ...
 

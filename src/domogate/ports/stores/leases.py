@@ -43,7 +43,7 @@ class MessageLink(StrEnum):
     CUT_OFF = "cut off"
     """The connection has been lost for some seconds, and another member was connected in this time.
 
-    The member hands over its shards to other members.
+    The member hands over its shards to other members. A member that has never been connected also counts as cut off.
     """
 
 

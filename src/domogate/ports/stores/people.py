@@ -37,7 +37,8 @@ class PeopleStore(Protocol):
         """Replace the user by `change(user)`, atomically. Return None if the user does not exist.
 
         If `change` raises an exception, this method raises it too, and nothing is written. `change` runs on the store's thread
-        and must not block. Raise LastOperator if the last operator would lose the role of operator.
+        and must not block. Raise LastOperator if the last operator would lose the role of operator, and ValueError if another
+        user has the new e-mail address.
         """
         ...
 

@@ -42,7 +42,8 @@ class StoredPlant(msgspec.Struct, frozen=True):
     joined: dict[Id, int] = {}
     """For each member, the cursor of the newest change at the time when the member joined.
 
-    The member does not see the events up to this cursor.
+    If the limits of the member later name other places, the cursor is set again. The member does not see the events up to this
+    cursor.
     """
 
 
@@ -77,8 +78,8 @@ class PlantEditStore(Protocol):
     async def edit_plant(self, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
         """Replace the plant by the result of `edit`, in one transaction and on another thread.
 
-        Records that are not in the result are removed. Raises ValueError if there is no such plant, or if a new id is used
-        already.
+        Floors, ambients and modules that are not in the result are removed; allowed users and invitations stay. Raises
+        ValueError if there is no such plant, or if a new id is used already.
         """
         ...
 

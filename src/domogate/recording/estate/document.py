@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -36,7 +37,8 @@ class _Reader:
         self._programs: dict[str, dict[int, str]] = {}
         self._states: dict[str, Record] = {}
         self._measured: dict[str, Record] = {}
-        self._silent: set[str] = set()
+        self._silent: set[tuple[str, str]] = set()
+        """The kind and the id of each module whose newest read did not show its state."""
 
     def read(self, exchange: Exchange) -> None:
         for pattern, form, use in _ANSWERS:
@@ -49,8 +51,8 @@ class _Reader:
                     use(self, ids, msgspec.convert(exchange.body, form))
                 except msgspec.ValidationError as wrong:
                     self.ignored[f"{wrong} in {exchange.target}"] += 1
-            elif exchange.status in (404, 408) and form in _OF_A_DEVICE:
-                self._silent.add(ids[-1])
+            elif exchange.status in (404, 408) and form in _KIND_OF:
+                self._silent.add((_KIND_OF[form], ids[-1]))
             return
 
     def list_plants(self, _: tuple[str, ...], body: answers.Plants) -> None:
@@ -80,18 +82,19 @@ class _Reader:
     def read_light(self, ids: tuple[str, ...], body: answers.Lights) -> None:
         self._note_module(ids, "light")
         for light in body.lights:
-            self._states[ids[1]] = states.light_state(light)
+            self._keep_state(ids, "light", states.light_state(light))
 
     def read_remote(self, ids: tuple[str, ...], body: answers.Remotes) -> None:
         self._note_module(ids, "remote")
         for remote in body.remotes:
-            self._states[ids[1]] = states.remote_state(remote)
+            self._keep_state(ids, "remote", states.remote_state(remote))
             if not remote.reachable:
-                self._silent.add(ids[1])
+                self._silent.add(("remote", ids[1]))
 
     def read_consumptions(self, ids: tuple[str, ...], body: answers.Consumptions) -> None:
         self._note_module(ids, "plug")
         self._measured[ids[1]] = states.consumed(body.consumptions)
+        self._silent.discard(("plug", ids[1]))
 
     def read_thermostat(self, ids: tuple[str, ...], body: answers.Chronothermostats) -> None:
         self._note_module(ids, "chronothermostat")
@@ -99,16 +102,16 @@ class _Reader:
         for thermostat in body.chronothermostats:
             state = states.thermostat_state(thermostat)
             if state is not None:
-                self._states[ids[1]] = state
+                self._keep_state(ids, "chronothermostat", state)
             programs |= {one.number: one.name or programs.get(one.number, "") for one in thermostat.programs}
 
     def complete(self) -> None:
         """Add the states to the modules. Raises BadRecording if a plant has too many modules.
 
-        If the recording shows that a module did not answer, its record says that the simulator shows it as offline.
+        If the newest read of a module did not show its state, its record says that the simulator shows it as offline.
         """
         for plant in self.plants:
-            self._plant(plant)
+            self._plant(plant).complete_plugs()
         for module in self.modules():
             identity, kind = module["id"], module["kind"]
             if identity in self._states:
@@ -118,8 +121,7 @@ class _Reader:
             if kind == "chronothermostat":
                 known = sorted(self._programs.get(identity, {}).items())
                 module |= given(programs=[{"number": number, "name": name or f"Program {number}"} for number, name in known])
-            has_answered = kind != "remote" and (identity in self._states or identity in self._measured)
-            if identity in self._silent and not has_answered:
+            if (kind, identity) in self._silent:
                 module |= states.OFFLINE
 
     def modules(self) -> Iterable[Record]:
@@ -135,11 +137,23 @@ class _Reader:
     def _note_module(self, ids: tuple[str, ...], kind: str) -> None:
         self._plant(ids[0]).note_module(ids[1], kind)
 
+    def _keep_state(self, ids: tuple[str, ...], kind: str, state: Record) -> None:
+        self._states[ids[1]] = state
+        self._silent.discard((kind, ids[1]))
+
 
 _ID = re.compile("[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _P = f"({_ID.pattern.replace('(', '(?:')})"
 _MODULE = f"addressLocation/plants/{_P}/modules/parameter/id/value/{_P}"
-_OF_A_DEVICE = (answers.Lights, answers.Remotes, answers.Consumptions, answers.Chronothermostats)
+_KIND_OF: Mapping[Any, str] = MappingProxyType(
+    {
+        answers.Lights: "light",
+        answers.Remotes: "remote",
+        answers.Consumptions: "plug",
+        answers.Chronothermostats: "chronothermostat",
+    }
+)
+"""The kind of module that an answer is about, for the answers that show one module."""
 _ANSWERS: tuple[tuple[re.Pattern[str], Any, Callable[[_Reader, tuple[str, ...], Any], None]], ...] = tuple(
     (re.compile(f"/{path}"), form, use)
     for path, form, use in (

@@ -18,25 +18,26 @@ class SeenPeople:
         self.notes: list[str] = []
         self._emails: dict[str, str] = {}
         """E-mail addresses by the ids of the users."""
-        self._has_unknown_owner = False
-        listed = [plant.people for plant in plants if plant.people is not None]
-        for plant in listed:
-            if plant.owner_id is not None and plant.owner_email:
-                self._emails[plant.owner_id] = plant.owner_email
-            self._emails |= {one.id: one.email for one in plant.allowed_users if one.id is not None}
-        nameless = sorted({plant.owner_id for plant in listed if plant.owner_id is not None} - self._emails.keys())
+        owners = set()
+        for plant in plants:
+            self._emails |= plant.emails
+            if plant.people is not None and plant.people.owner_id is not None:
+                owners.add(plant.people.owner_id)
+        nameless = sorted(owners - self._emails.keys())
         self._emails |= {owner: f"owner{number}@example.com" for number, owner in enumerate(nameless, start=1)}
+        self._ids = {email: identity for identity, email in self._emails.items()}
+        self._users: dict[tuple[str, str | None], None] = {}
+        """The e-mail addresses and ids of the members of the plants, each once. The id is None if no answer shows it."""
 
     def of_plant(self, plant: SeenPlant) -> Record:
         """Return the part of a plant's record that names people: `owner`, `allowed` and `invited`."""
         people = plant.people
         if people is None:
-            if not self._has_unknown_owner:
+            if (_UNKNOWN_OWNER, None) not in self._users:
                 self.notes.append(f"Owners: some plants show none. {_UNKNOWN_OWNER} owns them.")
-            self._has_unknown_owner = True
-            return {"owner": _UNKNOWN_OWNER}
-        owner = self._emails.get(people.owner_id or "", people.owner_email or _UNKNOWN_OWNER)
-        allowed = [self._emails.get(one.id or "", one.email) for one in people.allowed_users]
+            return {"owner": self._add(None, _UNKNOWN_OWNER)}
+        owner = self._add(people.owner_id, people.owner_email)
+        allowed = [self._add(one.id, one.email) for one in people.allowed_users]
         return {
             "owner": owner,
             **given(
@@ -47,7 +48,10 @@ class SeenPeople:
 
     def records(self, new_password: Callable[[], str]) -> list[Record]:
         """Return the users, each with a new password. Call this method after `of_plant` was called for all plants."""
-        users = [{"email": email, "password": new_password(), "id": identity} for identity, email in self._emails.items()]
-        if self._has_unknown_owner:
-            users.append({"email": _UNKNOWN_OWNER, "password": new_password()})
-        return users
+        return [{"email": email, "password": new_password(), **given(id=identity)} for email, identity in self._users]
+
+    def _add(self, identity: str | None, email: str | None) -> str:
+        """Add a user. Return the newest e-mail address of the user. Either the id or the address may be None."""
+        newest = email or "" if identity is None else self._emails[identity]
+        self._users[newest, identity or self._ids.get(newest)] = None
+        return newest

@@ -25,7 +25,9 @@ class SeenPlant:
         self.id = identity
         self.data: Record = {}
         self.people: answers.Plant | None = None
-        """The newest entry of a list of plants that shows the people of this plant."""
+        """The newest entry of a list of plants that shows the owner of this plant."""
+        self.emails: dict[str, str] = {}
+        """The e-mail addresses of people, by the ids of the users. A list without the owner's address shows only the id."""
         self.floors: dict[str, Record] = {}
         self.ambients: dict[str, Record] = {}
         self.modules: dict[str, Record] = {}
@@ -33,6 +35,8 @@ class SeenPlant:
         """The units of each emergency controller."""
         self.unknown_devices: set[str] = set()
         self.shows_plugs = False
+        self._plugs: dict[str, answers.Plug] = {}
+        """The newest entry of E16, by the ids of the modules."""
         self._floor_of: dict[str, str] = {}
         self._room_of: dict[str, str] = {}
         self._orders: dict[str | None, list[str]] = {}
@@ -40,12 +44,15 @@ class SeenPlant:
     def add_list_entry(self, plant: answers.Plant, *, is_site: bool) -> None:
         self.data |= given(name=plant.name, country=plant.country, zipCode=plant.zip_code, address=plant.address)
         self._add_type(plant.type)
-        if plant.status.lower() == "removed":
-            self.data["status"] = "removed"
+        if plant.status:
+            self.data["status"] = "removed" if plant.status.lower() == "removed" else "active"
         if is_site:
             self.data["emergencyLighting"] = True
-        if plant.owner_email is not None or (plant.owner_id is not None and self.people is None):
+        if plant.owner_email or plant.owner_id is not None:
             self.people = plant
+        if plant.owner_email and plant.owner_id is not None:
+            self.emails[plant.owner_id] = plant.owner_email
+        self.emails |= {one.id: one.email for one in plant.allowed_users if one.id is not None}
 
     def add_topology(self, plant: answers.PlantInside) -> None:
         self.data |= given(name=plant.name, internalId=plant.internal_id)
@@ -62,21 +69,27 @@ class SeenPlant:
 
     def note_module(self, identity: str, kind: str) -> None:
         """Add a module whose state was read, unless it is known. Its kind becomes its name until a topology shows the name."""
-        self.modules.setdefault(identity, {"id": identity, "name": kind.capitalize(), "kind": kind})
+        self.modules.setdefault(identity, {"id": identity, "name": kind.capitalize()}).setdefault("kind", kind)
 
     def add_plugs(self, plugs: Sequence[answers.Plug]) -> None:
-        """Add the plugs and multisockets of E16.
-
-        The answer does not show which of them are plugs. If a topology shows plugs, the other modules of the answer are
-        multisockets. If no topology shows a plug, a module with one socket counts as a plug.
-        """
+        """Add the plugs and multisockets of E16. `complete_plugs` chooses their kinds."""
         for plug in plugs:
-            known = self.modules.setdefault(as_uuid(plug.id), {"id": as_uuid(plug.id), "name": plug.name})
+            identity = as_uuid(plug.id)
+            self._plugs[identity] = plug
+            self.modules.setdefault(identity, {"id": identity, "name": ""}).update(given(name=plug.name))
+
+    def complete_plugs(self) -> None:
+        """Choose the kinds of the modules of E16, and add their states. Call this method after all answers were added.
+
+        E16 does not show which modules are plugs. If a topology shows plugs, the modules that no other answer shows as plugs
+        are multisockets. If no topology shows a plug, a module with one socket counts as a plug.
+        """
+        for identity, plug in self._plugs.items():
+            known = self.modules[identity]
             is_plug = known.get("kind") == "plug" or (not self.shows_plugs and len(plug.status) == 1)
             known["kind"] = "plug" if is_plug else "multisocket"
             if plug.status:
-                state = known.get("state", {})
-                known["state"] = {**state, "on": plug.status[0]} if is_plug else {"sockets": plug.status}
+                known["state"] = {"on": plug.status[0]} if is_plug else {"sockets": plug.status}
 
     def add_controllers(self, controllers: Sequence[answers.Controller]) -> None:
         for one in controllers:

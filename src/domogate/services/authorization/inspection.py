@@ -70,9 +70,7 @@ class TokenInspection:
             "token_type": "Bearer",
             "token_kind": found.kind.value,
             "exp": int(found.expires_at),
-            "sub": found.user_id,
-            "iss": self._issuer,
-            **{claim: claims[claim] for claim in ("iat", "aud", "jti") if claim in claims},
+            **{claim: claims[claim] for claim in ("iss", "sub", "iat", "aud", "jti") if claim in claims},
             **await self._name(found.user_id, found.scopes),
         }
 

@@ -94,7 +94,7 @@ class Attachment:
         """True if the plant has a real device. Then the plant is loaded even if no request needs it."""
         self.is_loaded = False
         self._to_attach: set[str] | None = None
-        """The drivers to which the plant is attached when the running load ends; None means all drivers."""
+        """The drivers to which the plant is attached when the running or next load ends; None means all drivers."""
         self._retry: asyncio.TimerHandle | None = None
         self._retries = 0
         self._ended = False
@@ -128,7 +128,7 @@ class Attachment:
             raise
         except Exception as error:
             _log.error("plant not loaded", plant_id=self._plant_id, exc_info=error)
-            self._to_attach = set()
+            self._to_attach = None  # Perhaps every driver needs the changes that this load did not read.
             if not self.is_loaded:
                 self.problem = Internal("the plant could not be loaded", is_temporary=isinstance(error, StoreUnavailable))
             if self.is_loaded or self.is_real:
@@ -189,7 +189,10 @@ class Attachment:
         return DeviceOffline(f"the module is offline: its driver '{name}' is not running")
 
     def find_absence(self, module_id: Id) -> Absence | None:
-        """Return the reason why the driver of the module cannot be asked, or None if the driver can be asked."""
+        """Return the reason why the driver of the module cannot be asked, or None if the driver can be asked.
+
+        Also return None if the plant does not have the module.
+        """
         name = self.driver_of.get(module_id)
         if name is None:
             return None

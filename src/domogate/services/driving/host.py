@@ -90,7 +90,10 @@ class Driving:
             self._begin(self._resume_queued(), "resume queued orders")
 
     async def stop(self) -> None:
-        """Stop plants and drivers. Running orders are ended first. Changes of devices that are not recorded yet are dropped."""
+        """Stop plants and drivers. Changes of devices that are not recorded yet are dropped.
+
+        Running calls are cancelled first. Their orders get no final state here; `Orders.settle` ends them later.
+        """
         self._stopped = True
         await cancel(*self._background)
         await self._orders.stop()
@@ -171,7 +174,7 @@ class Driving:
         A new plant is driven if it has a real device, or if PlantSlots allows one more simulated plant.
         """
         if not self._started or self._stopped:
-            return  # `start` loads the newest state later
+            return  # `DrivenPlant.start` reads the newest state later
         changed = {change.event.plant_id for change in changes if isinstance(change.event, PlantChanged)}
         if any(isinstance(change.event, ChangesLost) for change in changes):
             changed.update(plant.id for plant in self._plants.values())

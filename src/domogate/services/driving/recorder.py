@@ -207,7 +207,7 @@ class ReportQueue:
 _GRACE = 2.0
 """In seconds. For this time after the deadline, only the process that sent the order may end the order.
 
-After this time, `settle` of any process ends the order.
+After this time, `settle` ends the order. In a cluster, only the gateway that holds the plant does this.
 """
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
@@ -223,7 +223,7 @@ class Orders:
         self._store = store
         self._clock = clock
         self.ended = dict.fromkeys((OrderState.FAILED, OrderState.EXPIRED), 0)
-        """The number of orders that ended without a confirmation since the start, by their final state."""
+        """The number of calls of `end` since the start, by final state. Orders that `settle` ends are not counted."""
         self._settling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -238,7 +238,7 @@ class Orders:
     async def begin(self, order: Order) -> OrderRecord | None:
         """Store the order with the state SENT. If the result is None, send the order now.
 
-        If the result is a record, do not send the order: it was sent before, or its deadline has passed.
+        If the result is a record, do not send the order: it was sent or ended before, or its deadline has passed.
 
         Raises OrderKeyTaken if the id of the order was used for another command, or if it was used before and `order.once` is
         True. Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
@@ -305,7 +305,7 @@ class Orders:
     async def settle(self) -> int:
         """Give a final state to each order that has none yet and whose deadline passed more than `_GRACE` seconds ago.
 
-        Return the number of these orders.
+        Return the number of these orders. In a cluster, only orders of plants that this gateway holds are ended.
         """
         return await self._store.end_overdue_orders(self._clock.now() - _GRACE)
 
@@ -332,7 +332,7 @@ def _check_repetition(order: Order, known: OrderRecord) -> None:
 
 
 def answer_again(record: OrderRecord) -> Report:
-    """Return the answer to an order that a driver got before, or whose deadline has passed: a report without a state.
+    """Return the answer to an order that was sent or ended before, or whose deadline has passed: a report without a state.
 
     Raises a fault if the order was not confirmed.
     """

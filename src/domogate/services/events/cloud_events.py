@@ -1,4 +1,7 @@
-"""Notices as CloudEvents 1.0 in JSON, for streams and webhooks. Each notice is encoded once for all recipients."""
+"""Notices as CloudEvents 1.0 in JSON, for streams and webhooks.
+
+The hub encodes a new notice once for all open streams. `WebhookFormats` keeps the last encoded notices for other webhooks.
+"""
 
 from datetime import datetime
 

@@ -7,7 +7,7 @@ import msgspec
 
 from domogate.domain.commands import OrderRecord, OrderState
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import ValueOutOfRange
+from domogate.domain.faults import Fault, ValueOutOfRange
 from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.domain.plants import Module
@@ -77,23 +77,27 @@ class HomeCommands:
 
         If the person sent the same command with this key before, nothing is sent, and the result is about the earlier command.
         If the key was used for another command, this raises OrderKeyTaken. Also raises NoSuchModule, Forbidden,
-        ValueOutOfRange, TooManyRequests.
+        ValueOutOfRange, TooManyRequests, Internal.
         """
         view = home.find_module(module_id)
         module = view.module
         command = to_command(body, module, view.state, self._clock.now())
         _check_doors(home, module)
         order_id = None if key is None else _order_id(principal.user_id, key)
-        with self._limits.hold(principal.user_id):
-            record = await self._control.order(home.plant.id, module.id, command, key=order_id, by=principal.user_id)
         what = f"home {word_of(command)}:{module.id} by {client_ref(principal.client_id)}"
+        try:
+            with self._limits.hold(principal.user_id):
+                record = await self._control.order(home.plant.id, module.id, command, key=order_id, by=principal.user_id)
+        except Fault as fault:
+            note_command(self._audit, principal.user_id, what, fault, address)
+            raise
         note_command(self._audit, principal.user_id, what, record, address)
         return CommandResult(record, outcome_of(record, reachable=view.reachable), view)
 
     async def run_scene(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> None:
         """Start a scene. Wait until all its steps are stored, but not until they are executed.
 
-        Raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests.
+        Raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests, Internal.
         """
         module = home.find_module(module_id).module
         if module.kind is not DeviceKind.SCENE:
@@ -107,7 +111,8 @@ class HomeCommands:
     async def take_picture(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> Picture:
         """Return a picture of a camera. Raises Conflict if the camera is off.
 
-        Also raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests, DeviceOffline, DeviceTimeout, DeviceRefused.
+        Also raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests, DeviceOffline, DeviceTimeout, DeviceRefused,
+        Internal.
         """
         view = home.find_module(module_id)
         if view.module.kind is not DeviceKind.AUDIOVIDEO_UNIT:

@@ -24,7 +24,10 @@ MOST_METERS = 300
 _SERIES = 8
 """A module has at most this number of series. This number limits the rows that one query reads."""
 _LOOK_BACK = 7 * DAY
-"""In seconds. The value of a counter at a given time is the last reading before that time, but not older than this."""
+"""In seconds. The value of a counter at a given time is the last reading of the newest hour that began before that time.
+
+Hours that began earlier than `_LOOK_BACK` before that time do not count.
+"""
 
 
 class Per(StrEnum):
@@ -69,9 +72,12 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 class HomeEnergy(msgspec.Struct, frozen=True):
     """The energy that a home used in a period. `total` is the sum of the energy meters.
 
-    If no energy meter has measured values in the period, `total` is the sum of the plugs.
+    If no energy meter has measured values in the period, `total` is the sum of the plugs, also for the period before. If plugs
+    have not measured values in the period either, `total.now` is None. `since` is the beginning of the period. For a guest it
+    can be later than the requested time.
     """
 
+    since: float
     total: Used
     modules: dict[Id, Used]
 
@@ -132,27 +138,24 @@ class HomeHistory:
     async def sum_energy(self, home: Home, since: float, until: float) -> HomeEnergy:
         """Return the energy that the home used, in total and for each meter and plug.
 
+        If a guest may see nothing of the period, the result has no energy, and its `since` is `until`.
         Raises Invalid if the period is not valid.
         """
         self.check_period(since, until)
         earliest = await self._find_earliest(home)
-        since = max(since, earliest)
-        if not since < until:
-            return HomeEnergy(NOTHING, {})
+        since = min(max(since, earliest), until)
+        if since == until:
+            return HomeEnergy(since, NOTHING, {})
         kinds = (DeviceKind.ENERGYMETER, DeviceKind.PLUG)
         measuring = [view.module for kind in kinds for view in home.view.modules.values() if view.module.kind is kind]
         modules = {module.id: await self._measure(module.id, since, until) for module in measuring[:MOST_METERS]}
         modules = {module_id: used for module_id, used in modules.items() if used != NOTHING}
         if 2 * since - until < earliest:
             modules = {module_id: Used(used.now, None) for module_id, used in modules.items()}
-        total = NOTHING
-        for kind in kinds:
-            for module in measuring:
-                if module.kind is kind:
-                    total += modules.get(module.id, NOTHING)
-            if total != NOTHING:
-                break
-        return HomeEnergy(total, modules)
+        totals = [sum_of([modules[one.id] for one in measuring if one.kind is kind and one.id in modules]) for kind in kinds]
+        # Both periods use devices of the same kind: the first kind that measured in the period, or else in the period before.
+        total = min(totals, key=lambda one: (one.now is None, one == NOTHING))
+        return HomeEnergy(since, total, modules)
 
     async def _measure(self, module_id: Id, since: float, until: float) -> Used:
         """Return the energy that the module used.

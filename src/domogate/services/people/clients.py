@@ -38,7 +38,7 @@ class Clients:
         """Register a client.
 
         Return the client and its secret, which is not shown again. The secret of a public client is None. Raises Conflict if
-        there is a client with this id already.
+        there is a client with this id already, and Invalid if the client breaks a rule of `check_client`.
         """
         if client.id == PAGES_CLIENT:
             raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. Choose another id.")
@@ -51,7 +51,8 @@ class Clients:
     async def add_own(self, client: Client, *, confidential: bool, most: int, by: Actor) -> tuple[Client, str | None]:
         """Register a client that belongs to the actor. Return the client and its secret (None for a public client).
 
-        `most` is the number of clients that the actor may have. Raises Conflict if the actor has this number already.
+        `most` is the number of clients that the actor may have. Raises Conflict if the actor has this number already, and
+        Invalid if the client breaks a rule of `check_client`.
         """
         assert by.user_id is not None, "the command line owns no clients"
         client, secret = _with_secret(client, confidential=confidential)
@@ -76,7 +77,10 @@ class Clients:
         return changed
 
     async def rotate_secret(self, client_id: str, *, by: Actor = COMMAND_LINE) -> str:
-        """Make and return a new secret. The old secret is refused from now on. Raises Conflict if the client is public."""
+        """Make and return a new secret. The old secret is refused from now on.
+
+        Raises NotFound if there is no client with this id, and Conflict if the client is public.
+        """
         secret = new_secret()
 
         def rotate(client: Client) -> Client:

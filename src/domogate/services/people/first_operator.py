@@ -35,7 +35,10 @@ class FirstOperator(Accounts):
     """The link of this process. The link is not stored, so it becomes invalid when the process ends."""
 
     async def create_first_operator(self, email: str, name: str = "") -> tuple[User, IssuedLink]:
-        """Create the first operator and a link to set the password. Raises Conflict if there is an operator already."""
+        """Create the first operator and a link to set the password.
+
+        Raises Invalid if the e-mail address or the name is refused, and Conflict if there is an operator already.
+        """
         user = await self._add_first_operator(email, name, COMMAND_LINE)
         return user, await self._issue(user, LinkPurpose.OPERATOR, COMMAND_LINE, show=True)
 
@@ -75,6 +78,10 @@ class FirstOperator(Accounts):
         if await self.check_offer(token) is not None:
             raise NotFound(LINK_IS_DEAD)
         check_password(password, check_email(email))
+        known = await self._store.find_user_by_email(email)
+        if known is not None:
+            await self._check_new_password(known, password)
+        password_hash = await self._hasher.hash_password(password)
         user = await self._add_first_operator(email, "", Actor(None, address))
         self._claim = None
-        return await self.set_password(user.id, password, address=address)
+        return await self._save_password(user.id, password_hash, address)

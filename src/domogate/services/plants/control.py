@@ -114,7 +114,10 @@ class Control:
         view.confirmed_at = self._clock.now()
 
     async def take_picture(self, view: ModuleView) -> Picture:
-        """Take a picture. Concurrent callers share one picture. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Take a picture. Concurrent callers share one picture.
+
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal.
+        """
         return await self._ask_once(self._pictures, self._fabric.take_picture, view)
 
     async def _ask_once(
@@ -218,7 +221,7 @@ class Control:
         return orders
 
     async def send(self, order: Order) -> Report:
-        """Send an order that `queue` returned. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Send an order that `queue` returned. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._fabric.execute(order)
 
     def _make_order(

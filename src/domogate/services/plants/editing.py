@@ -180,8 +180,8 @@ class PlantEditor:
     async def change_content(self, plant_id: Id, change: Callable[[TopologyDraft], T]) -> T:
         """Apply `change` to the content of the plant, and return the result of `change`.
 
-        `change` is called twice: for the check, and then in the transaction, where the content may be newer. The result of the
-        second call is returned.
+        `change` is called for the check, and then in the transaction, where the content may be newer. If the transaction is
+        repeated, `change` is called again. The result of the last call is returned.
         """
         results: list[T] = []
 

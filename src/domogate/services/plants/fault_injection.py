@@ -1,7 +1,7 @@
 """Injects and clears faults. Faults with an end are cleared automatically (Decision 0035)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from domogate.common.log import get_logger
@@ -11,7 +11,7 @@ from domogate.domain.events import Change, ChangesLost, PlantChanged
 from domogate.domain.faults import NoSuchModule, NoSuchPlant, ValueOutOfRange
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
-from domogate.domain.plants import Module, PlantStatus
+from domogate.domain.plants import PlantStatus
 from domogate.domain.safety import FailureType
 from domogate.domain.states import Battery
 from domogate.ports import Audit, Clock, FaultStore, PlantStore, StoredPlant
@@ -59,7 +59,8 @@ class FaultInjector:
         gets its own injection.
 
         Raises NoSuchPlant if the plant does not exist or was removed. Raises ValueOutOfRange if the fault cannot have this
-        value, or if `until` has passed. Raises NoSuchModule if there is no such module, or no module can have the fault.
+        value, or if `until` has passed. Raises NoSuchModule if there is no such module, or if the module or all modules of the
+        plant cannot have the fault with this value.
         """
         _check_value(fault, value)
         if until is not None and not self._clock.now() < until:
@@ -125,7 +126,7 @@ def _check_value(fault: InjectedFault, value: str) -> None:
 
 
 def _find_targets(stored: StoredPlant, module_id: Id | None, fault: InjectedFault, value: str) -> Sequence[Id | None]:
-    kinds = COVERED_KINDS.get(fault)
+    kinds = _find_kinds(fault, value)
     modules = {module.id: module for module in stored.topology.every_module()}
     if module_id is not None:
         module = modules.get(module_id)
@@ -133,22 +134,25 @@ def _find_targets(stored: StoredPlant, module_id: Id | None, fault: InjectedFaul
             raise NoSuchModule("no such module in this plant")
         if kinds is not None and module.kind not in kinds:
             raise NoSuchModule(
-                f"the fault {fault} is for modules of kind {' or '.join(sorted(kinds))}; this is a {module.kind}"
+                f"the fault {fault} {value} is for modules of kind {' or '.join(sorted(kinds))}; this is a {module.kind}"
             )
         return (module_id,)
     if kinds is None:
         return (None,)
-    found = [module.id for module in modules.values() if module.kind in kinds and _can_have(module, fault, value)]
+    found = [module.id for module in modules.values() if module.kind in kinds]
     if not found:
         raise NoSuchModule(f"the plant has no module that can have the fault {fault} {value}")
     return found
 
 
-def _can_have(module: Module, fault: InjectedFault, value: str) -> bool:
-    """Whether the module can have this fault. Failure types BLOCK.… are for units, REMOTE.… for controllers (Spec 2.15)."""
-    if fault is not InjectedFault.FAILURE:
-        return True
-    return value.startswith("BLOCK.") == (module.kind is DeviceKind.EMERGENCY_UNIT)
+def _find_kinds(fault: InjectedFault, value: str) -> Collection[DeviceKind] | None:
+    """Return the kinds of modules that can have this fault; None means all kinds.
+
+    Failure types BLOCK.… are for units, REMOTE.… for controllers (Spec 2.15).
+    """
+    if fault is InjectedFault.FAILURE:
+        return (DeviceKind.EMERGENCY_UNIT if value.startswith("BLOCK.") else DeviceKind.EMERGENCY_CONTROLLER,)
+    return COVERED_KINDS.get(fault)
 
 
 class FaultExpiry:

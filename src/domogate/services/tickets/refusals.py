@@ -53,4 +53,5 @@ class NotRedeemed(Exception):
 
 
 def from_device(fault: DeviceOffline | DeviceTimeout | DeviceRefused) -> NotRedeemed:
-    return NotRedeemed(_OF_FAULT[type(fault)], fault.message)
+    reason = next(reason for kind, reason in _OF_FAULT.items() if isinstance(fault, kind))
+    return NotRedeemed(reason, fault.message)

@@ -13,7 +13,7 @@ class ManagementSettingsApi(SyncGroup):
     """The operations of management: settings."""
 
     def list_settings(self, *, deadline: float | None = None) -> SettingList:
-        """The settings in force, and where each came from; secrets are not shown."""
+        """The settings of the gateway that answers, and where each came from; secrets are not shown."""
         return self._send(_LIST_SETTINGS, (), deadline=deadline)
 
 
@@ -21,5 +21,5 @@ class AsyncManagementSettingsApi(AsyncGroup):
     """The operations of management: settings."""
 
     async def list_settings(self, *, deadline: float | None = None) -> SettingList:
-        """The settings in force, and where each came from; secrets are not shown."""
+        """The settings of the gateway that answers, and where each came from; secrets are not shown."""
         return await self._send(_LIST_SETTINGS, (), deadline=deadline)

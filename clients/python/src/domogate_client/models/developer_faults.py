@@ -15,8 +15,7 @@ class OwnFault(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewOwnFault(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A fault to inject, and for how long. `battery` and `failure` are refused: only the management API can inject
-    them."""
+    """A fault to inject, and for how long."""
 
     fault: InjectedFault
     seconds: float | UnsetType = UNSET

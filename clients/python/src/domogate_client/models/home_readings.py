@@ -29,7 +29,8 @@ class PeriodReading(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class HomeEnergy(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something."""
+    """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something
+    in the period. The totals of both periods are sums of the same kind of devices."""
 
     used: float | None
     used_before: float | None

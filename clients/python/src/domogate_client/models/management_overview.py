@@ -73,7 +73,8 @@ class ModuleCounts(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class WebhookCounts(Struct, frozen=True, kw_only=True, rename="camel"):
     """Counts of webhooks and their deliveries. `oldestPendingAt` is the time of the oldest event whose delivery is
-    pending."""
+    pending. If a receiver became unavailable before this time, or if there is no such event, `oldestPendingAt` is
+    the time at which this receiver became unavailable."""
 
     active: int
     failing: int
@@ -93,8 +94,9 @@ class LastHour(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Requests(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Answered requests: their number by status, and the durations in milliseconds that 50 % and 99 % of the requests
-    did not exceed."""
+    """Requests that ended: their number by status, and the durations in milliseconds that 50 % and 99 % of the
+    requests did not exceed. The status 499 is never sent: it counts requests whose client disconnected before the
+    answer."""
 
     statuses: dict[str, int]
     p50_ms: float | None

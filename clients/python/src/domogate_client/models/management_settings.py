@@ -8,10 +8,11 @@ from domogate_client._open import Literal
 
 
 class SettingList(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One page of a list. `next` is null on the last page."""
+    """A list of things that only the answering gateway knows. `gateway` is its name in the cluster, or null."""
 
     items: list[Setting]
     next: str | None = None
+    gateway: str | None = None
 
 
 class Setting(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -111,7 +111,9 @@ class NewLimits(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Webhook(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A webhook. Every event up to `lastCursor` was delivered, is pending, was given up, or is not for this webhook."""
+    """A webhook. Every event up to `lastCursor` was delivered, is pending, was given up, or is not for this webhook.
+    `failures` says how many times in a row the gateway found the receiver unavailable and began a long pause.
+    Attempts with short pauses, and refused events, are not counted."""
 
     id: str
     client_id: str

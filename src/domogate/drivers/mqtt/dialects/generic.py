@@ -277,8 +277,8 @@ class Generic(Codec):
     def _encode_operation(self, mode: object, function: object) -> Publication:
         """Return the message that sets mode and function.
 
-        If the mode is None, it is manual. In the manual mode, the message names the mode and the function. In another mode, it
-        names the function only if `map` has a word for this mode with this function.
+        If the mode is None, it is manual. In the manual mode, the message names the mode and, if it is not None, the function.
+        In another mode, it names the function only if `map` has a word for this mode with this function.
         """
         target = self._options.command[_OPERATION]
         known = ThermostatMode.MANUAL if mode is None else mode
