@@ -67,8 +67,10 @@ OF_ONE_GATEWAY: dict[str, tuple[str, ...]] = {
         "stores/test_refused_writes.py::test_writes_are_refused_and_work_again_and_nothing_is_lost",
         "crash/test_faults.py::test_of_disk_process_and_clock_lose_nothing",
     ),
-    "the disk is read-only at the start": (
+    "the disk is full or read-only at the start": (
         f"{LOST}::test_a_backup_has_everything",
+        "stores/test_refused_writes.py::test_a_gateway_that_cannot_write_at_its_start_says_why",
+        "stores/test_refused_writes.py::test_a_gateway_that_starts_on_a_full_disk_says_so",
         "cli/test_doctor.py::test_a_read_only_disk",
     ),
     "the database file is lost or empty": (f"{LOST}::test_every_command_stops_and_says_how_to_restore",),

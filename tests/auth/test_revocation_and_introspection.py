@@ -64,6 +64,17 @@ class TestRevoke:
                 assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
         assert await provider.is_alive(tokens["access_token"])
 
+    async def test_a_token_of_an_external_issuer_is_ignored_and_not_audited(self, tmp_path: Path, template: Path) -> None:
+        issuers = await new_issuers(clients={"their-app": WEB.id})
+        token = issuers.access().decode()
+        async with open_provider(tmp_path, template, others=[issuers.issuer]) as provider:
+            browser = provider.browser()
+            async with browser.http:
+                answer = await revoke(browser, token)
+                assert (answer.status_code, answer.content) == (200, b"")
+                assert (await introspect(browser, token)).json()["active"] is True
+            assert "revocation" not in [action for action, _ in provider.ledger.actions()]
+
     async def test_an_id_token_is_not_what_it_is_for(self, browser: Browser, provider: Provider) -> None:
         tokens = await browser.get_tokens()
         answer = await revoke(browser, tokens["id_token"])

@@ -9,6 +9,7 @@ import pytest
 
 from domogate.app.documents import DOCUMENTS
 from support.command_line import CommandLine
+from support.read_only import read_only_copy
 from support.small_estate import SMALL_ESTATE
 
 
@@ -81,3 +82,36 @@ class TestBackupAndRestore:
 
     def test_a_file_that_is_not_there_is_said(self, domogate: CommandLine, tmp_path: Path) -> None:
         assert "gone.db" in domogate.refused("restore", str(tmp_path / "gone.db"))
+
+    def test_a_sqlite_file_that_the_setting_database_names_is_restored(self, domogate: CommandLine, tmp_path: Path) -> None:
+        domogate.good("estate", "import", "-", input=SMALL_ESTATE)
+        before = domogate.good("estate", "export")
+        file, target = tmp_path / "backup.db", tmp_path / "elsewhere" / "gateway.db"
+        domogate.good("backup", str(file))
+        other = CommandLine(tmp_path / "other")
+        other.data.mkdir()
+        shutil.copy(domogate.data / "secret-key", other.data)
+        database = ("--database", f"sqlite:///{target}")
+        result = other.run("restore", str(file), *database)
+        assert (result.exit_code, result.stderr) == (0, f"Restored {file} to {target}.\n")
+        assert other.good("estate", "export", *database) == before
+        assert "move it away" in other.refused("restore", str(file), *database)
+
+    def test_a_read_only_sqlite_file_that_the_setting_database_names_is_saved(
+        self, domogate: CommandLine, tmp_path: Path
+    ) -> None:
+        original = tmp_path / "original"
+        original.mkdir()
+        domogate.good("estate", "import", "-", "--database", f"sqlite:///{original / 'gateway.db'}", input=SMALL_ESTATE)
+        file = tmp_path / "backup.db"
+        with read_only_copy(original, tmp_path / "read-only") as folder:
+            result = domogate.run("backup", str(file), "--database", f"sqlite:///{folder / 'gateway.db'}")
+        assert result.exit_code == 0, result.stderr
+        assert "cannot be written" in result.stderr
+        domogate.good("restore", str(file))
+        assert len(domogate.read("user", "list")) == 2
+
+    def test_a_postgresql_database_is_not_restored(self, domogate: CommandLine, tmp_path: Path) -> None:
+        file = tmp_path / "backup.db"
+        file.write_bytes(b"any")
+        assert "pg_restore" in domogate.refused("restore", str(file), "--database", "postgresql://localhost/name")

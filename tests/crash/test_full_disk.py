@@ -159,7 +159,7 @@ class TestADiskThatBecomesReadOnly:
             assert not disk.allow_writes()
             running.served.stop()
             log = running.served.log
-            assert "cannot be written: its disk refuses writes. Check the disk and the log of the system" in log
+            assert "cannot be written: its disk refuses writes. Check the disk, its free space and the log of the system" in log
             assert (
                 "this is not enough: stop the gateway, unmount the disk, run fsck, mount the disk, and start the gateway" in log
             )

@@ -1,26 +1,30 @@
-"""A database that becomes read-only while the store has it open: a clear refusal, nothing is lost, and writes work again."""
+"""A database that cannot be written, at the start of the store or later: a clear refusal, and nothing is lost."""
 
 import asyncio
+import os
 import sqlite3
 from pathlib import Path
 from typing import cast
 
 import pytest
+from sqlalchemy import Connection
 
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoreNotWritable
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import Transaction
+from domogate.stores.sqlite import SqliteDatabase
 from domogate.stores.subject import writes
 from support.clocks import NOW
 from support.log_lines import capture_logs
+from support.small_disk import small_disk
 from support.stores import HOUSE, LAMP, SMALL, OpenStore, level_in, record_changes
 
 SENTENCE = (
     "the database {} cannot be written: its file system is read-only, or its files belong to another user. "
-    "Make the data folder writable; the gateway then continues by itself. If the log of the system says that Linux made the "
-    "file system read-only after an error, this is not enough: stop the gateway, unmount the disk, run fsck, mount the disk, "
-    "and start the gateway"
+    "Make the data folder writable; a running gateway then continues by itself. If the log of the system says that Linux made "
+    "the file system read-only after an error, this is not enough: stop the gateway, unmount the disk, run fsck, mount the "
+    "disk, and start the gateway"
 )
 
 
@@ -85,3 +89,31 @@ class TestADatabaseThatBecomesReadOnly:
         assert {type(answer) for answer in answers} == {StoreNotWritable}
         assert [line["event"] for line in lines if line["log_level"] == "error"] == ["nothing can be written"]
         assert await read_level(store) == 1
+
+
+async def test_a_gateway_that_cannot_write_at_its_start_says_why(
+    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables are current, so the first write of the start is the heartbeat."""
+    file = tmp_path / "domogate.db"
+    await (await open_store(sqlite_url(file))).stop()
+
+    def prepare_writer(_database: SqliteDatabase, connection: Connection) -> None:
+        set_read_only(cast(sqlite3.Connection, connection.connection.driver_connection), True)
+
+    monkeypatch.setattr(SqliteDatabase, "prepare_writer", prepare_writer)
+    with pytest.raises(StoreNotWritable) as refused:
+        await open_store(sqlite_url(file))
+    assert str(refused.value) == SENTENCE.format(file)
+
+
+async def test_a_gateway_that_starts_on_a_full_disk_says_so(open_store: OpenStore, tmp_path: Path) -> None:
+    """SQLite cannot even make its shared memory file, so the check before the start fails."""
+    with small_disk(tmp_path / "disk") as disk:
+        if not disk.is_mounted:
+            pytest.skip("no disk may be mounted here")
+        file = disk.folder / "domogate.db"
+        await (await open_store(sqlite_url(file))).stop()
+        disk.fill(os.getpid())
+        with pytest.raises(StoreNotWritable, match=r"cannot be written: its disk .*free space"):
+            await open_store(sqlite_url(file))

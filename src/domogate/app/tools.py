@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from domogate import stores
-from domogate.app.parts import SystemClock, build_sealer, find_database_file, open_part, open_store, sqlite_file
+from domogate.app.parts import SystemClock, build_sealer, find_database_file, open_part, open_store
 from domogate.ports import Clock, Hasher, LeaseStore, ShardMap, Signer, Store, SubscriptionStore
 from domogate.settings import Settings
 from domogate.stores import UsedDatabases, inspect_header, is_writable
@@ -138,7 +138,7 @@ async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> "KeyRotatio
 
 
 async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, replace_larger: bool) -> str | None:
-    """Make a backup of a database that this process may read but not write.
+    """Make a backup of a SQLite database that this process may read but not write.
 
     Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises DatabaseUnusable
     if the database is damaged or lost. Raises FileExistsError or ValueError if the file at `path` must not be replaced, and
@@ -146,7 +146,8 @@ async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, r
     """
 
     def run() -> str | None:
-        source = sqlite_file(settings)
+        source = find_database_file(settings)
+        assert source is not None  # `is_store_writable` returned False
         inspect_header(source, UsedDatabases(settings.data))
         return stores.back_up(source, path, replace=replace, replace_larger=replace_larger)
 
@@ -170,22 +171,23 @@ def is_store_writable(settings: Settings) -> bool:
 
     For example, the file system is read-only, or the file belongs to another user.
     """
-    file = sqlite_file(settings)
-    return settings.database is not None or not file.exists() or is_writable(file)
+    file = find_database_file(settings)
+    return file is None or not file.exists() or is_writable(file)
 
 
-async def restore_backup(settings: Settings, backup: Path) -> None:
-    """Copy the backup into the data folder.
+async def restore_backup(settings: Settings, backup: Path) -> Path:
+    """Copy the backup to the SQLite file of the settings, and return the path of this file.
 
     Raises ValueError, FileExistsError or SecretKeyMissing if this is not possible. The message tells the operator what to do.
     """
-    if settings.database is not None:
-        raise ValueError("restore is for the embedded store; restore a PostgreSQL database with pg_restore")
+    target = find_database_file(settings)
+    if target is None:
+        raise ValueError("this command restores only a SQLite database; restore a PostgreSQL database with pg_restore")
     if (key_id := stores.find_key_of_backup(backup)) is not None:
         build_sealer(settings).choose_key(key_id)
-    target = sqlite_file(settings)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     await asyncio.to_thread(stores.restore, backup, target)
+    return target
 
 
 def _open_clock(settings: Settings) -> tuple[Clock, Callable[[], Awaitable[None]]]:

@@ -64,7 +64,7 @@ async def restore(settings: Settings, file: Annotated[Path, argument("FILE", "A 
         raise Mistake(f"there is no file {file}.")
     refuse_root(settings)
     try:
-        await restore_backup(settings, file)
+        target = await restore_backup(settings, file)
     except (ValueError, FileExistsError, SecretKeyMissing) as error:
         raise Mistake(str(error)) from None
-    note(f"Restored {file} into {settings.data}.")
+    note(f"Restored {file} to {target}.")

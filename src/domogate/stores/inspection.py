@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from domogate.common.owners import advise_denied, advise_writable, describe_denied, find_foreign_owner
 from domogate.stores.log_check import find_damaged_log
+from domogate.stores.refused_writes import explain_refused_write
 
 LIST_NAME = "in-use"
 """The name of the file in the data folder that lists the databases that the folder was used with."""
@@ -103,6 +104,7 @@ def inspect_header(path: Path, used: UsedDatabases) -> int:
 def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
     """Check a SQLite file before it is opened for writing. Raises DatabaseUnusable if a check fails.
 
+    Raises StoreNotWritable if SQLite cannot write the files that it needs for reading, for example on a full disk.
     The check of its content ends after about `seconds` seconds, even if a part of the content is not checked yet.
     """
     size = inspect_header(path, used)
@@ -126,7 +128,7 @@ def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
                 raise _damaged(path, problem)
             _check_content(connection, path, tables, size, time.monotonic() + seconds)
     except sqlite3.DatabaseError as error:
-        raise explain_damage(path, error) from error
+        raise explain_refused_write(path, explain_damage(path, error)) from error
 
 
 def _check_lost(path: Path, used: UsedDatabases) -> None:

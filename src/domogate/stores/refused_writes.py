@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from domogate.ports import StoreNotWritable
 
 _FAILED_READS = frozenset((sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ))
-_CONTINUES = "; the gateway then continues by itself"
+_CONTINUES = "; a running gateway then continues by itself"
 _STOPPED_BY_LINUX = (
     ". If the log of the system says that Linux made the file system read-only after an error, this is not enough: stop the"
     " gateway, unmount the disk, run fsck, mount the disk, and start the gateway"
@@ -18,8 +18,8 @@ _REASONS = {
     sqlite3.SQLITE_FULL: f"its disk is full. Free space on this disk{_CONTINUES}",
     sqlite3.SQLITE_READONLY: "its file system is read-only, or its files belong to another user. Make the data folder writable"
     f"{_CONTINUES}{_STOPPED_BY_LINUX}",
-    sqlite3.SQLITE_IOERR: "its disk refuses writes. Check the disk and the log of the system; when the disk accepts writes,"
-    f" the gateway continues by itself{_STOPPED_BY_LINUX}",
+    sqlite3.SQLITE_IOERR: "its disk refuses writes. Check the disk, its free space and the log of the system; when the disk"
+    f" accepts writes, a running gateway continues by itself{_STOPPED_BY_LINUX}",
 }
 
 

@@ -123,7 +123,7 @@ class SqlSubject:
     async def start(self) -> None:
         """Open the database, migrate it to the tables of this version, and start the writer.
 
-        Raises DatabaseUnusable, DatabaseTooNew, DatabaseInUse or SecretKeyMissing.
+        Raises DatabaseUnusable, DatabaseTooNew, DatabaseInUse, SecretKeyMissing or StoreUnavailable.
         """
         if self._readers is not None:
             raise RuntimeError("the store is already started")
@@ -153,7 +153,10 @@ class SqlSubject:
             presence=self._presence,
             limits=self._limits,
         )
-        await readers.run(writer.open, LONG)
+        try:
+            await readers.run(writer.open, LONG)
+        except DBAPIError as error:
+            raise self._database.explain(error) from error
         self._writer = writer
         writer.start()
         if self._gateway and find_sqlite_file(self._url) is None:
@@ -318,8 +321,7 @@ def reads(
 def writes(
     work: Callable[Concatenate[Transaction, P], T], *, long: bool = False, lock: WriteLock = WriteLock.EXCLUSIVE
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a function that writes. If `long` is true, the function may take LONG seconds,
-    to change a large part of the database.
+    """Make a method of a subject from a function that writes. If `long` is true, the function may take LONG seconds.
 
     All functions that write the same rows must have the same lock or the exclusive lock.
     """

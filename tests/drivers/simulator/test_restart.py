@@ -17,7 +17,7 @@ from domogate.domain.commands import (
 )
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
-from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
+from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType, in_failure
 from domogate.domain.states import (
     ActivationState,
     AutomationState,
@@ -31,6 +31,7 @@ from domogate.domain.states import (
     MultisocketState,
     PlugState,
     RemoteState,
+    Report,
     State,
     ThermostatFunction,
     ThermostatMode,
@@ -39,7 +40,7 @@ from domogate.domain.states import (
 from domogate.drivers.simulator.emergency import EmergencyUnit, own_failure
 from domogate.ports import AttachedModule
 from support.clocks import NOON
-from support.devices import make_attached
+from support.devices import make_attached, make_id
 from support.simulator_setup import PLANT, SimulatorSetup
 
 LAMP = LightState(on=False, level=20, color=Color(10, 20, 20))
@@ -171,3 +172,27 @@ class TestManyRestarts:
         states = await states_after_each(HOUR, 60, remote, restarts=True)
         assert states == await states_after_each(HOUR, 60, remote, restarts=False)
         assert {state.battery for state in states if isinstance(state, RemoteState)} == set(Battery) - {Battery.UNKNOWN}
+
+
+class TestAFailureThatTheSimulatorMade:
+    @pytest.mark.parametrize("hours", [1, 13, 48, 1000])
+    @pytest.mark.parametrize("kind", [DeviceKind.EMERGENCY_CONTROLLER, DeviceKind.EMERGENCY_UNIT])
+    async def test_is_repaired_after_any_time_in_which_nobody_drove_the_plant(
+        self, kind: DeviceKind, hours: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(EmergencyUnit, "FAILS", dict.fromkeys(EmergencyTestKind, 0.0))
+        async with SimulatorSetup(attached := make_attached(kind, module_id=make_id(7))) as setup:
+            while not is_failing(await setup.read()):
+                await setup.advance(HOUR)
+            last = setup.reports[-1]
+            assert is_failing(last)
+            await setup.simulator.detach(PLANT)
+            setup.clock.advance(hours * HOUR)
+            stored = FirstState(attached.module.id, last.state)
+            await setup.simulator.attach(PLANT, [AttachedModule(attached.module, stored, reported_at=last.at)])
+            await setup.advance(12 * HOUR, every=HOUR)
+            assert not is_failing(await setup.read())
+
+
+def is_failing(report: Report) -> bool:
+    return isinstance(report.state, EmergencyState) and in_failure(report.state.failures)

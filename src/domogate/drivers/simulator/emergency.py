@@ -46,11 +46,11 @@ class Emergency(Device[EmergencyState]):
     def __init__(self, module: Module, state: EmergencyState | None, start: Start) -> None:
         super().__init__(module, state, start)
         self._slots = TimeSlots(self.random, "failure", self.SPAN)
-        self._slot = self._slots.at(start.now)
+        self._slot = self._slots.at(start.since)
         self._no_failure_until = start.now + self.NO_FAILURE_FOR
         failures = self.state.failures
-        # After a restart the simulator must recognize the failures that it made. A failure from the estate file is never
-        # repaired.
+        # After a restart the simulator must recognize the failures that it made, by the time of their report. A failure from
+        # the estate file is never repaired.
         self._failing = in_failure(failures) and failures in (self._failures_in(self._slot), self._failures_in(self._slot - 1))
         self.given = in_failure(failures) and not self._failing
         """Whether the failures came from outside, for example from the estate file.

@@ -79,7 +79,8 @@ class TokenInspection:
 
         An unknown or invalid token is ignored, and the answer is 200 (RFC 7009 §2.2). A token whose start time is in the
         future is ignored too. No gateway issues such a token, because all gateways of a cluster use the clock of the database
-        (Decision 0096). Raises OAuthFault for an id token and for a token of another client.
+        (Decision 0096). An access token of an external issuer has no grant here, so it is ignored too. Raises OAuthFault for an
+        id token and for a token of another client.
         """
         found = await self._find(unverified_token)
         if found is None:
@@ -88,8 +89,8 @@ class TokenInspection:
             raise OAuthFault(OAuthError.INVALID_GRANT, "The token was not issued to this client.")
         if isinstance(found, Principal) and found.kind is TokenKind.ID:
             raise OAuthFault(OAuthError.UNSUPPORTED_TOKEN_TYPE, "Revoke the access token or the refresh token instead.")
-        await self._store.revoke_grant(found.grant_id, self._clock.now())
-        self._notes.revoked(client.id, found.grant_id, address)
+        if await self._store.revoke_grant(found.grant_id, self._clock.now()):
+            self._notes.revoked(client.id, found.grant_id, address)
 
     async def _introspect_refresh_token(self, client: Client, token: RefreshToken) -> dict[str, Any]:
         grant = await self._store.find_grant(token.grant_id)
