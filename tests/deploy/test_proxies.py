@@ -151,7 +151,9 @@ class TestProxy:
             body = b'{"do": "set light", "on": true}'.ljust(limits.max_body)
             kind = {"Content-Type": "application/json"}
             assert client.post(path, content=body, headers=kind).status_code == 404
-            assert client.post(path, content=body + b" ", headers=kind).status_code == 413
+            # The gateway answers before it has the whole body. Caddy, which still sends it, may lose the body of the answer.
+            with client.stream("POST", path, content=body + b" ", headers=kind) as refused:
+                assert refused.status_code == 413
 
     @pytest.mark.parametrize("path", ["/home//v1/homes", "/home/v1/%68omes", "/home/v1/homes/%2e%2e/homes", "/home/v1/a%2Fb"])
     def test_the_path_is_not_changed(self, site: Site, path: str) -> None:
