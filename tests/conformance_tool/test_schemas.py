@@ -1,10 +1,15 @@
 """The schemas of the tool demand what the schemas of the contract tests demand. Both are written by hand from the contract."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
+
+import pytest
 
 from conformance_tool.schema_faults import BodyFault, as_path, faults_of
 from domogate.conformance.operations import ERRORS, OPERATIONS
 from domogate.conformance.session import validator
+from domogate.conformance.values import DATE_TIME
 from support.mock_bodies import right_body
 from support.mock_families import refusal
 from support.spec_schemas import BODIES
@@ -73,3 +78,26 @@ def test_error_bodies_are_the_same() -> None:
         body, rules = refusal(operation, 404).body, validator(ERRORS[shape])
         wrong = [fault for fault in faults_of(ERROR_SHAPES[shape], body) if rules.is_valid(fault.apply(body))]
         assert {as_path(fault.place) for fault in wrong if fault.about != "missing"} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_right"),
+    [
+        ("2026-11-18T14:00:00Z", True),
+        ("2026-11-18t14:00:00.123456789z", True),
+        ("2026-11-18T14:00:00+23:59", True),
+        ("2026-11-18T14:00:00", False),
+        ("2026-02-30T14:00:00Z", False),
+        ("2026-11-18T24:00:00Z", False),
+        ("2026-11-18 14:00:00Z", False),
+        ("2026-11-18T14:00:00Z\n", False),
+    ],
+)
+def test_a_time_has_the_form_of_rfc_3339(text: str, is_right: bool) -> None:
+    assert validator(DATE_TIME).is_valid(text) is is_right
+
+
+def test_the_command_needs_no_package_that_only_the_tests_have() -> None:
+    code = "import sys; sys.modules['rfc3339_validator'] = None; import domogate.cli.conformance"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert told.returncode == 0, told.stderr

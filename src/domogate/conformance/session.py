@@ -29,7 +29,7 @@ MOST_FAILURES, MOST_FAILURES_IN_A_ROW = 3, 10
 _BUSY = (429, 503)
 _TRIES, _LONGEST_PAUSE = 3, 30.0
 
-_formats = FormatChecker(["date-time"])
+_formats = FormatChecker([])
 _formats.checks("local-time", raises=ValueError)(is_time)
 
 

@@ -24,7 +24,12 @@ HEXADECIMAL: Schema = {"type": "string", "pattern": f"^(0[xX])?[0-9a-fA-F]+{_END
 JWT: Schema = {"type": "string", "pattern": f"^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]*{_END}"}
 LOCAL_TIME: Schema = {"type": "string", "format": "local-time", "pattern": f"^{_DATE}{_END}"}
 OFFSET_TIME: Schema = {"type": "string", "format": "local-time", "pattern": f"^{_DATE}[+-][0-9]{{2}}:[0-9]{{2}}{_END}"}
-DATE_TIME: Schema = {"type": "string", "format": "date-time"}
+DATE_TIME: Schema = {
+    "type": "string",
+    "format": "local-time",
+    "pattern": f"^{_DATE.replace('T', '[Tt]')}(\\.[0-9]+)?([Zz]|[+-][0-9]{{2}}:[0-9]{{2}}){_END}",
+}
+"""A time of RFC 3339. The check of this format in jsonschema needs a package that a gateway does not have."""
 NUMBER_3_TO_40: Schema = {"type": "string", "pattern": f"^(([3-9]|[12][0-9]|3[0-9])([.,][0-9]+)?|40([.,]0+)?){_END}"}
 WORDS, DIGITS = f"^[\\w\\s:.,_-]*{_END}", f"^[0-9]*{_END}"
 
@@ -105,4 +110,4 @@ def is_time(value: object) -> bool:
 
     Also return True for a value that is not a text: another check refuses this value.
     """
-    return not isinstance(value, str) or bool(datetime.fromisoformat(value))
+    return not isinstance(value, str) or bool(datetime.fromisoformat(value.upper()))

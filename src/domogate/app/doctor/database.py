@@ -32,8 +32,15 @@ PostgreSQL use the clock of the server, but logs and certificates use the clock 
 """
 
 _FAILURES = (
-    DatabaseUnusable, DatabaseInUse, DatabaseTooNew, StoreUnavailable, DBAPIError, sqlite3.Error, OSError, ValueError,
-)  # fmt: skip
+    DatabaseUnusable,
+    DatabaseInUse,
+    DatabaseTooNew,
+    StoreUnavailable,
+    DBAPIError,
+    sqlite3.Error,
+    OSError,
+    ValueError,
+)
 """The errors with which a database cannot be opened or read."""
 
 SECRETS_READABLE = "the secrets in the database can be decrypted."
