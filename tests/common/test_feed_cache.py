@@ -182,7 +182,7 @@ class TestChanges:
         cache = source.cache(cursor_of=lambda value: value)
         asking = asyncio.create_task(cache.get("a"))
         await source.begun()
-        cache.outdate("a", 7)
+        cache.apply([Change(7, KeyChanged("a"))])
         source.gate.set()
         assert await asking == 7
         assert source.fetches == ["a"]

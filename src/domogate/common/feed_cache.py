@@ -131,15 +131,6 @@ class FeedCache(Generic[K, V]):
         if stale:
             self._invalidate(stale)
 
-    def outdate(self, key: K, cursor: int) -> None:
-        """Remember that the value of `key` changed at `cursor`, so that a running fetch is repeated.
-
-        A value in memory stays: the caller updates it.
-        """
-        running = self._fetching.get(key)
-        if running is not None:
-            running.stale[key] = cursor
-
     def drop(self, key: Hashable) -> None:
         value = self._held.pop(key, None)
         if value is not None:

@@ -109,6 +109,12 @@ class PlantView:
         self.views_of_guests: dict[Places, PlantView] = {}
         """The plant as guests see it. Only `services/rights/` uses this attribute."""
 
+    def take(self, event: StateChanged, cursor: int) -> None:
+        """Update a module with a committed state, unless the plant was read from the store after this change."""
+        view = self.modules.get(event.module_id) if cursor > self.cursor else None
+        if view is not None:
+            view.take(event)
+
 
 class PersonView:
     """The plants of one user, including removed plants."""
@@ -126,6 +132,12 @@ class ReadModel:
 
     def __init__(self, store: ReadModelStore, *, max_modules: int) -> None:
         self._store = store
+        self._new_states: dict[Id, dict[Id, tuple[int, StateChanged]]] = {}
+        """For each plant that is being read from the store: the newest state of each module that was committed meanwhile.
+
+        These states are added to the plant. The plant is not read again for them: the modules of a large plant report so often
+        that each attempt would be out of date.
+        """
         self._plants: FeedCache[Id, PlantView] = FeedCache(
             self._fetch_plant,
             capacity=max_modules,
@@ -190,17 +202,25 @@ class ReadModel:
             self._spare_parts.apply(others)
 
     def _apply_state(self, event: StateChanged, cursor: int) -> None:
-        self._plants.outdate(event.plant_id, cursor)
+        fetching = self._new_states.get(event.plant_id)
+        if fetching is not None:
+            fetching[event.module_id] = cursor, event
         plant = self._plants.peek(event.plant_id)
-        if plant is None or cursor <= plant.cursor:
-            return
-        view = plant.modules.get(event.module_id)
-        if view is not None:
-            view.take(event)
+        if plant is not None:
+            plant.take(event, cursor)
 
     async def _fetch_plant(self, plant_id: Id) -> PlantView | None:
-        stored = await self._store.find_plant(plant_id)
-        return None if stored is None else PlantView(stored)
+        new_states = self._new_states[plant_id] = {}
+        try:
+            stored = await self._store.find_plant(plant_id)
+        finally:
+            del self._new_states[plant_id]
+        if stored is None:
+            return None
+        plant = PlantView(stored)
+        for cursor, event in new_states.values():
+            plant.take(event, cursor)
+        return plant
 
     async def _fetch_person(self, user_id: Id) -> PersonView:
         return PersonView(*await self._store.list_plants_of(user_id))
