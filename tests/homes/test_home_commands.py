@@ -177,6 +177,15 @@ class TestGetPicture:
         await api.env.store.record((Report(FULL_PLANT.id, CAMERA.id, NOW + 1, CameraState(on=False)),))
         assert "off" in await api.refused("GET", path, status=409)
 
+    async def test_the_first_picture_of_each_minute_is_in_the_audit_log_also_after_the_clock_was_set_back(
+        self, api: HomeApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await self.give_pictures(api, monkeypatch)
+        for seconds, noted in ((0, 1), (59, 1), (1, 2), (-7200, 3), (30, 3), (30, 4)):
+            api.env.clock.advance(seconds)
+            await api.send("GET", path_of(DeviceKind.AUDIOVIDEO_UNIT, "/picture"), token=await api.mint(ANNA))
+            assert (await api.env.noted()).count("picture taken") == noted
+
     async def test_it_needs_the_scope_for_doors(self, api: HomeApi, monkeypatch: pytest.MonkeyPatch) -> None:
         await self.give_pictures(api, monkeypatch)
         token = await api.mint(ANNA, scopes=(HOME_SCOPE,))

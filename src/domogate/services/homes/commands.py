@@ -1,10 +1,10 @@
 """Sends the commands of residents, and says how each command ended."""
 
-from collections import OrderedDict
 from enum import StrEnum
 
 import msgspec
 
+from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.commands import OrderRecord, OrderState
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import Fault, ValueOutOfRange
@@ -23,7 +23,6 @@ from domogate.services.refusals import Conflict, Forbidden, Reason
 from domogate.wire.commands import CommandBody, to_command, word_of
 
 LONGEST_KEY = 64
-_PICTURES_NOTED = 10_000
 _NOTE_PICTURES_EVERY = 60.0
 
 
@@ -68,7 +67,7 @@ class HomeCommands:
         self._limits = limits
         self._clock = clock
         self._audit = audit
-        self._pictures_noted: OrderedDict[tuple[Id, Id], float] = OrderedDict()
+        self._pictures_noted = WindowLimiter(1, _NOTE_PICTURES_EVERY)
 
     async def send(
         self, principal: Principal, home: Home, module_id: Id, body: CommandBody, *, key: str | None, address: str
@@ -130,13 +129,10 @@ class HomeCommands:
 
         A page polls for pictures. An entry for each picture would only make the log longer.
         """
-        viewer, now = (principal.user_id, module_id), self._clock.now()
-        if now - self._pictures_noted.get(viewer, -_NOTE_PICTURES_EVERY) < _NOTE_PICTURES_EVERY:
+        viewer, now = f"{principal.user_id} {module_id}", self._clock.now()
+        if self._pictures_noted.wait(viewer, now):
             return
-        self._pictures_noted[viewer] = now
-        self._pictures_noted.move_to_end(viewer)
-        if len(self._pictures_noted) > _PICTURES_NOTED:
-            self._pictures_noted.popitem(last=False)
+        self._pictures_noted.count(viewer, now)
         what = f"home picture module:{module_id} by {client_ref(principal.client_id)}"
         self._audit.note(AuditAction.PICTURE_TAKEN, who=principal.user_id, what=what, result=AuditResult.OK, address=address)
 
