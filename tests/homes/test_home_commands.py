@@ -105,6 +105,25 @@ class TestCommandModule:
         assert len(api.backend.drivers["simulator"].orders) == 2
         await api.refused("POST", path, LIGHT_ON, headers={"idempotency-key": "x" * 65}, status=400)
 
+    async def test_the_same_key_has_the_first_outcome_also_after_the_module_came_back(self, api: HomeApi) -> None:
+        module, driver = MODULE_OF[DeviceKind.LIGHT], api.backend.drivers["simulator"]
+        await api.env.store.record((Report(FULL_PLANT.id, module.id, NOW, reachable=False),))
+        driver.trouble = DeviceOffline("the device is offline")
+
+        async def send(key: str) -> tuple[str, bool]:
+            result = await api.ok("POST", LAMP_COMMANDS, LIGHT_ON, headers={"idempotency-key": key})
+            return result["outcome"], result["module"]["reachable"]
+
+        assert await send("offline") == ("unreachable", False)
+        api.env.clock.advance(10)
+        await api.env.store.record((Report(FULL_PLANT.id, module.id, NOW + 10, reachable=True),))
+        assert await send("offline") == ("unreachable", True)
+        driver.trouble = DeviceRefused("the device is locked")
+        assert await send("refused") == ("refused", True)
+        api.env.clock.advance(10)
+        await api.env.store.record((Report(FULL_PLANT.id, module.id, NOW + 20, reachable=False),))
+        assert await send("refused") == ("refused", False)
+
     async def test_a_wrong_value_or_a_command_for_another_kind_is_400(self, api: HomeApi) -> None:
         for body in ({"do": "set light", "level": 101}, {"do": "switch plug", "on": True}, {"do": "dance"}, {}):
             await api.refused("POST", LAMP_COMMANDS, body, status=400)

@@ -45,7 +45,7 @@ class BridgeSetup:
         env, devices = self.api.env, self.api.backend.devices
         one = MqttBroker(url=self.broker.url, client_id="driver")
         rights = BridgeRights(env.store, devices.read_model, env.clock)
-        commands = HomeCommands(devices.control, devices.scenes, PersonLimits(env.clock), env.clock, env.audit)
+        commands = HomeCommands(devices.control, devices.scenes, env.store, PersonLimits(env.clock), env.clock, env.audit)
         bridges = [
             Bridge(plan, MqttBridgeBroker(one, [one]), rights, commands, env.clock, lambda: True)
             for plan in plans or (self.plan(),)

@@ -21,7 +21,8 @@ OPERATIONS = OperationTable("modules")
 
 _IDEMPOTENCY_KEY = RequestHeader(
     "Idempotency-Key",
-    "A request that the same person sends again with the same key is not carried out again; it gets the same answer.",
+    "A request that the same person sends again with the same key is not carried out again; its answer has the outcome of the "
+    "first request.",
     max_length=LONGEST_KEY,
 )
 

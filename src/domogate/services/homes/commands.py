@@ -1,5 +1,6 @@
 """Sends the commands of residents, and says how each command ended."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
@@ -7,12 +8,13 @@ import msgspec
 from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.commands import OrderRecord, OrderState
 from domogate.domain.devices import DeviceKind
+from domogate.domain.events import Change, StateChanged
 from domogate.domain.faults import Fault, ValueOutOfRange
 from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.domain.plants import Module
 from domogate.domain.states import CameraState
-from domogate.ports import Audit, Clock, Picture
+from domogate.ports import Audit, Clock, FeedStore, Picture
 from domogate.services.audit import AuditAction, AuditResult, client_ref, note_command
 from domogate.services.homes.homes import DOOR_SCOPE, Home, uses_doors
 from domogate.services.homes.limits import PersonLimits
@@ -24,6 +26,11 @@ from domogate.wire.commands import CommandBody, to_command, word_of
 
 LONGEST_KEY = 64
 _NOTE_PICTURES_EVERY = 60.0
+MOST_CHANGES = 1_000
+"""The number of changes that are read to find out whether a module could be reached at an earlier time.
+
+Many changes are read, because most changes are measured values.
+"""
 
 
 class Outcome(StrEnum):
@@ -52,6 +59,19 @@ def outcome_of(record: OrderRecord, *, reachable: bool) -> Outcome:
     return Outcome.UNREACHABLE if outcome is Outcome.REFUSED and not reachable else outcome
 
 
+def was_reachable(view: ModuleView, record: OrderRecord, changes: Sequence[Change]) -> bool:
+    """Whether the module could be reached when the order ended. `changes` are the newest changes of its plant, in order."""
+    ended_at = record.ended_at or record.queued_at
+    reachable = view.reachable
+    for change in changes:
+        event = change.event
+        if isinstance(event, StateChanged) and event.turned and event.module_id == view.module.id:
+            if change.at > ended_at:
+                return not event.reachable
+            reachable = event.reachable
+    return reachable
+
+
 class CommandResult(msgspec.Struct, frozen=True):
     record: OrderRecord
     outcome: Outcome
@@ -61,9 +81,12 @@ class CommandResult(msgspec.Struct, frozen=True):
 class HomeCommands:
     """Executes commands, runs scenes and takes camera pictures for residents. Each command is in the audit log."""
 
-    def __init__(self, control: Control, scenes: Scenes, limits: PersonLimits, clock: Clock, audit: Audit) -> None:
+    def __init__(
+        self, control: Control, scenes: Scenes, store: FeedStore, limits: PersonLimits, clock: Clock, audit: Audit
+    ) -> None:
         self._control = control
         self._scenes = scenes
+        self._store = store
         self._limits = limits
         self._clock = clock
         self._audit = audit
@@ -91,7 +114,10 @@ class HomeCommands:
             note_command(self._audit, principal.user_id, what, fault, address)
             raise
         note_command(self._audit, principal.user_id, what, record, address)
-        return CommandResult(record, outcome_of(record, reachable=view.reachable), view)
+        reachable = view.reachable
+        if key is not None and record.state is OrderState.FAILED:  # The order may have ended long ago.
+            reachable = was_reachable(view, record, await self._store.list_newest_of(home.plant.id, MOST_CHANGES))
+        return CommandResult(record, outcome_of(record, reachable=reachable), view)
 
     async def run_scene(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> None:
         """Start a scene. Wait until all its steps are stored, but not until they are executed.

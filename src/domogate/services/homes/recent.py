@@ -12,16 +12,13 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.states import EmergencyState, State, ThermostatState, without_readings
 from domogate.ports import FeedStore, OrderFilter, OrderStore
 from domogate.services.events.notices import find_notice
-from domogate.services.homes.commands import Outcome, outcome_of
+from domogate.services.homes.commands import MOST_CHANGES, Outcome, outcome_of, was_reachable
 from domogate.services.homes.homes import Home
 from domogate.services.homes.joining import find_joined_at
 from domogate.services.rights.access import Access
 
-_ORDERS, _CHANGES = 200, 1_000
-"""The numbers of orders and changes that are read.
-
-Many changes are read, because most changes are measured values, which are not events here.
-"""
+_ORDERS = 200
+"""The number of orders that are read."""
 _AFTER_ORDER = 5.0
 """In seconds. A change of a module at most this time after the end of a confirmed order counts as an effect of this order."""
 
@@ -56,11 +53,12 @@ class RecentEvents:
     async def list(self, home: Home, limit: int) -> Sequence[RecentEvent]:
         """Return the newest events, the newest first."""
         orders = await self._list_orders(home)
-        changes = await self._store.list_newest_of(home.plant.id, _CHANGES)
-        turns = [(change.at, event) for change in changes if isinstance(event := change.event, StateChanged) and event.turned]
+        changes = await self._store.list_newest_of(home.plant.id, MOST_CHANGES)
+        turns = [change for change in changes if isinstance(change.event, StateChanged) and change.event.turned]
         events = []
         for record in orders:
-            outcome = outcome_of(record, reachable=_was_reachable(home, record, turns))
+            view = home.view.modules[record.order.module_id]
+            outcome = outcome_of(record, reachable=was_reachable(view, record, turns))
             events.append(RecentEvent(record.queued_at, None, record.order.module_id, record, outcome))
         events += [event for event in [*_find_events(changes, home.access)][::-1] if not _is_effect(event, orders)]
         return sorted(events, key=lambda event: event.at, reverse=True)[:limit]
@@ -104,21 +102,6 @@ def _shown(state: State | None) -> object:
     if isinstance(state, ThermostatState):
         state = msgspec.structs.replace(state, load_active=False, utc_offset_minutes=0)
     return without_readings(state)
-
-
-def _was_reachable(home: Home, record: OrderRecord, turns: Sequence[tuple[float, StateChanged]]) -> bool:
-    """Whether the module could be reached when the order ended.
-
-    `turns` are the changes with which a module went offline or came back, with their times, in order.
-    """
-    module_id, ended_at = record.order.module_id, record.ended_at or record.queued_at
-    reachable = home.view.modules[module_id].reachable
-    for at, event in turns:
-        if event.module_id == module_id:
-            if at > ended_at:
-                return not event.reachable
-            reachable = event.reachable
-    return reachable
 
 
 def _is_effect(event: RecentEvent, orders: Sequence[OrderRecord]) -> bool:
