@@ -55,7 +55,7 @@ class TestPlants:
         await api.refused("POST", "/plants", {"name": "V", "type": "house", "owner": ANNA.email} | wrong, status=422)
         assert await api.ok("GET", "/plants") == before
 
-    @pytest.mark.parametrize("name", ["", "a\nb", "a\0b"])
+    @pytest.mark.parametrize("name", ["", "a\nb", "a\n", "\n", "a\0b"])
     async def test_a_name_is_one_line(self, api: ManagementApi, name: str) -> None:
         for path in ("", f"/floors/{GROUND.id}", f"/ambients/{HALL.id}", f"/modules/{LAMP.id}"):
             await api.refused("PATCH", f"{OF_HOUSE}{path}", {"name": name}, status=400)
