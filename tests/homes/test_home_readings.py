@@ -98,6 +98,7 @@ class TestReadings:
             await api.refused("GET", f"{ENERGY}?{query}", status=422)
         for query in ("since=yesterday", "per=week", "timezone=Europe/Atlantis", "limit=3"):
             await api.refused("GET", f"{READINGS}?{query}", status=400)
+        await api.refused("GET", f"{ENERGY}?until=0001-01-01T00:00:00%2B14:00", status=400)
 
 
 class TestEnergy:

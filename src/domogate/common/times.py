@@ -11,6 +11,8 @@ _EPOCH = re.compile(r"\d{9,11}(\.\d{1,9})?", re.ASCII).fullmatch
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII).fullmatch
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)", re.ASCII).fullmatch
 
+EARLIEST = -62_135_596_800.0
+"""0001-01-01T00:00:00Z. An earlier time cannot be printed."""
 LATEST = 253_402_300_799.0
 """9999-12-31T23:59:59Z. A later time cannot be printed, so it is not accepted anywhere."""
 LATEST_LOCAL = LATEST - 86_400.0
@@ -62,7 +64,7 @@ def parse_time(text: str) -> float:
     try:
         if _DAY(text):
             return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-        if _ISO(text) and (at := datetime.fromisoformat(text).timestamp()) <= LATEST:
+        if _ISO(text) and EARLIEST <= (at := datetime.fromisoformat(text).timestamp()) <= LATEST:
             return at
     except (ValueError, OverflowError):  # for example the 31st of February
         pass
