@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import Fault, ValueOutOfRange
+from domogate.domain.faults import DeviceOffline, Fault, ValueOutOfRange
 from domogate.domain.ids import HEX32
 from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.domain.plants import Ambient, Module, Plant
@@ -146,17 +146,20 @@ async def switch_plugs(services: Services, call: Call) -> Answer:
 
 
 async def read_remote(services: ReadServices, call: Call) -> Answer:
-    view = call.module
-    if services.control.find_fresh(view) is None:
-        await services.control.refresh(view)
+    view, is_offline = call.module, False
     # An offline remote does not cause a fault: the answer has `reachable` false and the last known state (Decision 0008).
+    if services.control.find_fresh(view) is None:
+        try:
+            await services.control.refresh(view)
+        except DeviceOffline:
+            is_offline = True
     state = view.state if isinstance(view.state, RemoteState) else RemoteState(battery=Battery.UNKNOWN)
     return json_answer(
         RemoteStatus(
             [
                 Remote(
                     battery=_BATTERIES[state.battery],
-                    reachable=view.reachable,
+                    reachable=view.reachable and not is_offline,
                     sender=RemoteSender(PlantRef(ModuleRef(print_id(view.module.id)))),
                     fw=UNSET if state.firmware is None else state.firmware,
                 )
