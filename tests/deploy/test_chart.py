@@ -89,15 +89,18 @@ def pod_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class TestChart:
-    @pytest.mark.parametrize("name", SETS)
+    @pytest.mark.parametrize("name", ["single", "all"])  # the other sets add nothing, and Helm needs seconds
     def test_helm_lint_has_no_complaint(self, name: str, tmp_path: Path) -> None:
         told = helm("lint", "--strict", str(CHART), "--values", write_values(tmp_path, SETS[name]))
         assert told.returncode == 0, told.stdout + told.stderr
 
+    def test_the_objects_do_not_depend_on_the_version_of_kubernetes(self) -> None:
+        assert render(EVERYTHING, NEWEST) == render(EVERYTHING, OLDEST)
+
     @pytest.mark.parametrize("version", [OLDEST, NEWEST])
     @pytest.mark.parametrize("name", SETS)
     def test_the_oldest_and_the_newest_kubernetes_accept_the_objects(self, name: str, version: str, tmp_path: Path) -> None:
-        known = [one for one in render(SETS[name], version) if one["kind"] != "ServiceMonitor"]
+        known = [one for one in render(SETS[name], OLDEST) if one["kind"] != "ServiceMonitor"]
         told = validate(known, version, tmp_path)
         assert told.returncode == 0, told.stdout + told.stderr
         assert (told.stdout + told.stderr).count(" passed for resource ") == len(known)
