@@ -1,5 +1,6 @@
 """Orders through a real mosquitto: when they are sent, what confirms them, and what is known afterwards."""
 
+import asyncio
 import json
 import os
 import signal
@@ -16,10 +17,10 @@ from domogate.domain.states import LightState, ThermostatFunction, ThermostatMod
 from domogate.drivers.mqtt import MqttBroker, broker_session, calls
 from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.properties import Publication
-from support.driver_bench import PATIENCE, PLANT, is_off
+from support.driver_bench import PATIENCE, PLANT, is_off, is_on
 from support.mosquitto import DeviceClient, Mosquitto, mosquitto
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
-from support.mqtt_setup import attached_module, running_driver, zigbee_lamp
+from support.mqtt_setup import MqttSetup, attached_module, running_driver, zigbee_lamp
 
 pytestmark = pytest.mark.slow
 
@@ -156,3 +157,68 @@ class TestOrders:
             assert isinstance(report.state, LightState)
             assert (report.state.on, report.state.level) == (True, 70)
         device.client.close()
+
+
+class TestUnreadMessages:
+    """A message that arrived before an order, and that the driver has not read yet."""
+
+    async def test_an_older_message_of_another_topic_does_not_undo_the_order(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        device = TasmotaRelays(broker.port, "hasty")
+        lamp = attached_module("hasty", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "hasty"})
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.recorder.report_of(lamp, is_off)
+            monkeypatch.setattr(broker_session, "READ_EVERY", 0.5)
+            await receive(bench, device.client, "tele/hasty/STATE", '{"POWER":"OFF"}')
+            assert is_on(await bench.driver.execute(bench.order(lamp, SetLight(on=True))))
+            await asyncio.sleep(1.0)
+            assert is_on(await bench.driver.read(PLANT, lamp.module.id, time.time() + PATIENCE))
+        device.client.close()
+
+    async def test_an_older_message_does_not_undo_the_order_while_many_messages_are_read(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bridge = ZigbeeBridge(broker.port, "crowd")
+        for name in ("first", "second"):
+            bridge.add(name, state="OFF")
+        lamps = [zigbee_lamp("crowd", name) for name in ("first", "second")]
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(*lamps)
+            for lamp in lamps:
+                await bench.recorder.report_of(lamp, is_off)
+            monkeypatch.setattr(broker_session, "READ_EVERY", 0.3)
+            monkeypatch.setattr(broker_session, "READ_BATCH", 1)
+            monkeypatch.setattr(broker_session, "READ_PAUSE", 1.0)
+            await receive(bench, bridge.client, "crowd/first", '{"state":"ON"}')
+            await receive(bench, bridge.client, "crowd/second", '{"state":"OFF"}')
+            await bench.recorder.report_of(lamps[0], is_on)
+            assert is_on(await bench.driver.execute(bench.order(lamps[1], SetLight(on=True))))
+            await asyncio.sleep(1.5)
+            assert is_on(await bench.driver.read(PLANT, lamps[1].module.id, time.time() + PATIENCE))
+        bridge.client.close()
+
+    async def test_an_older_message_does_not_confirm_the_order(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bridge = ZigbeeBridge(broker.port, "mute")
+        bridge.add("lamp", state="OFF")
+        lamp = zigbee_lamp("mute")
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.recorder.report_of(lamp, is_off)
+            bridge.silent.add("lamp")
+            monkeypatch.setattr(broker_session, "READ_EVERY", 0.3)
+            await receive(bench, bridge.client, "mute/lamp", '{"state":"ON"}')
+            with pytest.raises(DeviceTimeout, match="did not confirm"):
+                await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=1))
+        bridge.client.close()
+
+
+async def receive(bench: MqttSetup, device: DeviceClient, topic: str, payload: str) -> None:
+    """Publish a message, and wait until the driver has received it."""
+    session = bench.driver.sessions["main"]
+    received = session.received
+    device.publish(topic, payload)
+    await bench.recorder.until(lambda: session.received > received)

@@ -172,8 +172,13 @@ class BrokerSession:
 
     @contextmanager
     def urgent(self, module: DrivenModule) -> Iterator[None]:
-        """Inside the `with` block, read messages of this module as soon as they arrive, because a caller waits for them."""
+        """Inside the `with` block, read messages of this module as soon as they arrive, because a caller waits for them.
+
+        Messages that arrived before the block are read first. Otherwise they would be read after newer messages.
+        """
         topics = [topic.encode() for topic in module.codec.topics]
+        for topic, payload in self._queue.take_of(topics):
+            self._dispatch(topic, payload)
         for topic in topics:
             self._urgent[topic] = self._urgent.get(topic, 0) + 1
         try:
@@ -187,8 +192,6 @@ class BrokerSession:
     def _deliver(self, topic: bytes, payload: bytes) -> None:
         self.received += 1
         if topic in self._urgent:
-            for earlier in self._queue.take_of(topic):
-                self._dispatch(topic, earlier)
             self._dispatch(topic, payload)
         else:
             self._queue.put(topic, payload)
@@ -197,9 +200,14 @@ class BrokerSession:
         while True:
             await self._queue.wait_filled()
             await asyncio.sleep(READ_EVERY)
-            for count, (topic, payload) in enumerate(self._queue.take(), start=1):
-                self._dispatch(topic, payload)
-                if count % READ_BATCH == 0:
+            count = 0
+            for queued in self._queue.list_topics():
+                # A message leaves the queue only when it is read: during the pauses, `urgent` may read it first.
+                for topic, payload in self._queue.take_of((queued,)):
+                    self._dispatch(topic, payload)
+                    count += 1
+                if count >= READ_BATCH:
+                    count = 0
                     await asyncio.sleep(READ_PAUSE)
 
     def _dispatch(self, topic: bytes, payload: bytes) -> None:

@@ -112,22 +112,18 @@ async def _call(
     *,
     by_broker: bool,
 ) -> None:
-    call = module.expect(wanted)
-    try:
-        with session.urgent(module):
-            acks = []
-            for publication in publications:
-                acks.append(await publish(session, publication, call, deadline))
-                module.unanswered = True  # Set after the first message, because a later message may fail.
-            if by_broker:
-                # If the connection is lost, nothing confirms the order. It ends at its deadline, with DeviceTimeout.
-                with suppress(ConnectionLost):
-                    await _in_time(session, asyncio.gather(*acks), deadline, "the broker did not acknowledge it")
-                    call.end()
-            await wait_answer(session, call, deadline)
-            module.unanswered = False
-    finally:
-        module.forget(call)
+    with session.urgent(module), module.expect(wanted) as call:
+        acks = []
+        for publication in publications:
+            acks.append(await publish(session, publication, call, deadline))
+            module.unanswered = True  # Set after the first message, because a later message may fail.
+        if by_broker:
+            # If the connection is lost, nothing confirms the order. It ends at its deadline, with DeviceTimeout.
+            with suppress(ConnectionLost):
+                await _in_time(session, asyncio.gather(*acks), deadline, "the broker did not acknowledge it")
+                call.end()
+        await wait_answer(session, call, deadline)
+        module.unanswered = False
 
 
 async def wait_answer(session: BrokerSession, call: PendingCall, deadline: float) -> None:

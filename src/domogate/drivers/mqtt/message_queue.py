@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from domogate.drivers.mqtt.properties import QueuePolicy
 
@@ -52,17 +52,12 @@ class MessageQueue:
     async def wait_filled(self) -> None:
         await self._filled.wait()
 
-    def take(self) -> list[tuple[bytes, bytes]]:
-        """Remove and return all messages."""
+    def list_topics(self) -> list[bytes]:
+        """Return the topics that have messages now. After this call, `wait_filled` waits for a new message."""
         self._filled.clear()
-        newest, self._newest = self._newest, {}
-        parts, self._parts = self._parts, {}
-        return [*newest.items(), *((topic, one) for topic, some in parts.items() for one in some)]
+        return [*self._newest, *self._parts]
 
-    def take_of(self, topic: bytes) -> list[bytes]:
-        """Remove and return the messages of one topic.
-
-        Call this before a newer message of the topic is read without the queue, so that the messages are read in their order.
-        """
-        newest = self._newest.pop(topic, None)
-        return [*self._parts.pop(topic, ()), *(() if newest is None else (newest,))]
+    def take_of(self, topics: Collection[bytes]) -> list[tuple[bytes, bytes]]:
+        """Remove and return the messages of these topics."""
+        newest = [(topic, self._newest.pop(topic)) for topic in topics if topic in self._newest]
+        return [*newest, *((topic, part) for topic in topics for part in self._parts.pop(topic, ()))]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from domogate.domain.faults import DeviceRefused, Fault
 from domogate.domain.ids import Id
@@ -235,13 +236,15 @@ class DrivenModule:
 
     # calls
 
-    def expect(self, wanted: Properties) -> PendingCall:
+    @contextmanager
+    def expect(self, wanted: Properties) -> Iterator[PendingCall]:
+        """Inside the `with` block, the call gets the messages of the module."""
         call = PendingCall(wanted)
         self._calls.append(call)
-        return call
-
-    def forget(self, call: PendingCall) -> None:
-        self._calls.remove(call)
+        try:
+            yield call
+        finally:
+            self._calls.remove(call)
 
     def end_calls(self, fault: Fault) -> None:
         for call in self._calls:
