@@ -242,6 +242,7 @@ class BrokerSession:
                     continue
                 with suppress(ConnectionLost):
                     for request in module.codec.encode_read():
+                        await connection.wait_writable()
                         connection.publish(request.topic, request.payload, math.ceil(NEVER_SEEN_AFTER))
                 await asyncio.sleep(POLL_INTERVAL)
             self._poll_wanted.clear()

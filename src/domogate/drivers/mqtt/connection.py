@@ -53,11 +53,14 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._rest = b""
         self._to_skip = 0
-        self._connack: asyncio.Future[int] = loop.create_future()
+        self._connack: asyncio.Future[packets.Connack] = loop.create_future()
         self._acks: dict[int, asyncio.Future[bytes]] = {}
         self._packet_id = 0
-        self._writable = asyncio.Event()
-        self._writable.set()
+        self._unacknowledged: set[int] = set()
+        """The packet ids of the messages that the broker has not acknowledged yet."""
+        self._receive_maximum = _LAST_PACKET_ID
+        self._is_paused = False
+        self._may_write = asyncio.Event()
         self._received_at = loop.time()
         self._keep_alive_timer: asyncio.TimerHandle | None = None
         self._disconnect_reason = ""
@@ -84,9 +87,11 @@ class Connection(asyncio.Protocol):
             will=will,
         )
         self._write(connect)
-        reason = await self._connack
-        if reason >= FAILURE:
-            raise BrokerRefused(reason)
+        connack = await self._connack
+        if connack.reason >= FAILURE:
+            raise BrokerRefused(connack.reason)
+        self._receive_maximum = connack.receive_maximum
+        self._keepalive = min(self._keepalive, connack.keepalive or self._keepalive)
         self._keep_alive_timer = self._loop.call_later(self._keepalive / 2, self._keep_alive)
 
     def close(self) -> None:
@@ -104,9 +109,9 @@ class Connection(asyncio.Protocol):
     def _end(self, why: str) -> None:
         if self._keep_alive_timer is not None:
             self._keep_alive_timer.cancel()
-        self._writable.set()
         if not self.lost.done():
             self.lost.set_result(why)
+        self._may_write.set()
         waiting: list[asyncio.Future[Any]] = [self._connack, *self._acks.values()]
         for one in waiting:
             if not one.done():
@@ -142,15 +147,24 @@ class Connection(asyncio.Protocol):
             await self._acknowledged(packet_id, ack)
 
     async def wait_writable(self) -> None:
-        await self._writable.wait()
+        """Wait until the next message can be published, or until the connection is lost.
+
+        The broker limits the number of messages that it has not acknowledged yet (MQTT 5.0 §4.9).
+        """
+        while not self.lost.done() and (self._is_paused or len(self._unacknowledged) >= self._receive_maximum):
+            self._may_write.clear()
+            await self._may_write.wait()
 
     def publish(self, topic: str, payload: bytes, expiry: int | None = None, *, retain: bool = False) -> asyncio.Future[bytes]:
         """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost.
+
+        Call `wait_writable` before, and do not wait for anything else in between.
 
         With MQTT 5, the broker drops a message that it could not pass on within `expiry` seconds. This method itself raises
         ConnectionLost if the connection is already lost.
         """
         packet_id, ack = self._expect_ack()
+        self._unacknowledged.add(packet_id)
         self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry, retain=retain))
         return ack
 
@@ -187,10 +201,11 @@ class Connection(asyncio.Protocol):
         self._end(self._disconnect_reason or (f"the connection failed: {exc}" if exc else "the broker closed the connection"))
 
     def pause_writing(self) -> None:
-        self._writable.clear()
+        self._is_paused = True
 
     def resume_writing(self) -> None:
-        self._writable.set()
+        self._is_paused = False
+        self._may_write.set()
 
     def data_received(self, data: bytes) -> None:
         self._received_at = self._loop.time()
@@ -233,6 +248,8 @@ class Connection(asyncio.Protocol):
             (self._deliver_retained if first & packets.RETAIN else self._deliver)(topic, payload)
         elif kind == packets.PUBACK:
             own_packet_id, reason = packets.from_ack(body, self._version)
+            self._unacknowledged.discard(own_packet_id)
+            self._may_write.set()
             self._acknowledge(own_packet_id, bytes((reason,)))
         elif kind in (packets.SUBACK, packets.UNSUBACK):
             self._acknowledge(*packets.from_suback(body, self._version))

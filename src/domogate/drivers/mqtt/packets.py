@@ -6,6 +6,7 @@ Section numbers are those of the OASIS standard MQTT Version 5.0. Packets of ver
 import struct
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 V5, V311 = 5, 4
 
@@ -19,6 +20,11 @@ FAILURE = 0x80
 """Reason codes of this value and above are failures (2.4)."""
 
 _MESSAGE_EXPIRY, _SESSION_EXPIRY, _MAXIMUM_PACKET_SIZE = 0x02, 0x11, 0x27
+_SERVER_KEEP_ALIVE, _RECEIVE_MAXIMUM, _USER_PROPERTY = 0x13, 0x21, 0x26
+_SIZES = {0x11: 4, 0x13: 2, 0x21: 2, 0x22: 2, 0x24: 1, 0x25: 1, 0x27: 4, 0x28: 1, 0x29: 1, 0x2A: 1}
+"""The bytes of each property of a CONNACK that is a number (3.2.2.3)."""
+_TEXTS = {0x12: 1, 0x15: 1, 0x16: 1, 0x1A: 1, 0x1C: 1, 0x1F: 1, _USER_PROPERTY: 2}
+"""The number of texts in each of its other properties. A text begins with its length, which has two bytes."""
 _RETAIN_AS_PUBLISHED = 0x08
 _RETAINED_WILL = 0x04 | 0x08 | 0x20
 """The flags of a last will with QoS 1 that is retained (3.1.2.3)."""
@@ -164,12 +170,45 @@ def from_varint(data: bytes, at: int) -> tuple[int, int]:
     raise Malformed("a length that does not end")
 
 
-def from_connack(body: bytes, version: int) -> int:
-    """Return the reason code as MQTT 5.0 numbers it. A code of version 3.1.1 is converted. Raises Malformed."""
+class Connack(NamedTuple):
+    """The answer to a login. `keepalive` and `receive_maximum` are the limits that the broker sets.
+
+    `keepalive` is in seconds; None means that the broker accepts the value of the client. `receive_maximum` is the number of
+    messages that the client may send before the broker has acknowledged one of them (4.9).
+    """
+
+    reason: int
+    keepalive: int | None = None
+    receive_maximum: int = 65_535
+
+
+def from_connack(body: bytes, version: int) -> Connack:
+    """Return the reason code as MQTT 5.0 numbers it, and the limits. A code of 3.1.1 is converted. Raises Malformed."""
     if len(body) < 2:
         raise Malformed("a CONNACK that is too short")
     # A broker that does not know 5.0 always answers as in 3.1.1.
-    return _CONNACK_311.get(body[1], body[1]) if version != V5 or body[1] in (1, 2, 3, 4, 5) else body[1]
+    if version != V5 or body[1] in (1, 2, 3, 4, 5):
+        return Connack(_CONNACK_311.get(body[1], body[1]))
+    numbers = _read_numbers(body[2:])
+    return Connack(body[1], numbers.get(_SERVER_KEEP_ALIVE) or None, numbers.get(_RECEIVE_MAXIMUM) or 65_535)
+
+
+def _read_numbers(data: bytes) -> dict[int, int]:
+    """Return the properties of a CONNACK that are numbers. Reading ends at a property that is unknown or too long."""
+    numbers: dict[int, int] = {}
+    length, at = from_varint(data, 0) if data else (0, 0)
+    end = min(len(data), at + length)
+    while at < end:
+        name, at = data[at], at + 1
+        if name not in _SIZES and name not in _TEXTS:
+            break
+        for _ in range(_TEXTS.get(name, 0)):
+            at += 2 + int.from_bytes(data[at : at + 2], "big")
+        size = _SIZES.get(name, 0)
+        if size and at + size <= end:
+            numbers[name] = int.from_bytes(data[at : at + size], "big")
+        at += size
+    return numbers
 
 
 def from_ack(body: bytes, version: int) -> tuple[int, int]:
