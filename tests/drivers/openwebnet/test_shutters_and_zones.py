@@ -159,6 +159,12 @@ class TestZones:
         receive(device, "*4*1103*#0##")
         assert state_of(device).program == 3
 
+    @pytest.mark.parametrize("what", ["115#1101", "215#1103", "13005#1102"])
+    def test_the_program_that_follows_a_holiday_is_not_a_set_point(self, what: str) -> None:
+        device = zone("#0")
+        receive(device, "*4*110#0200*#0##", f"*4*{what}*#0##")
+        assert state_of(device).set_point == 20
+
     @pytest.mark.parametrize("what", ["111", "311", "3100"])
     def test_a_frame_without_a_number_leaves_the_program_as_it_is(self, what: str) -> None:
         device = zone("#0")

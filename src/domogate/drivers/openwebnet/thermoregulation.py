@@ -140,7 +140,9 @@ class Zone(Device):
         self._mode = mode or self._mode
         if program is not None:
             self._program = None if program == _NO_PROGRAM else program
-        if event.params and (set_point := decode_temperature(event.params[0])) is not None:
+        # In the other modes the parameter is not a temperature: 115#1101 is a holiday, and then program 1101.
+        is_manual = mode is ThermostatMode.MANUAL
+        if is_manual and event.params and (set_point := decode_temperature(event.params[0])) is not None:
             self._set_point = set_point
         return True
 
