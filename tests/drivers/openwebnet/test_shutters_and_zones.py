@@ -149,6 +149,23 @@ class TestZones:
         assert command_frames(device, SetThermostat(function=COOLING, mode=AUTOMATIC, program=1)) == ["*4*2101*#0##"]
         assert read_frames(device) == ["*#4*#0##"]
 
+    def test_a_central_unit_that_was_never_manual_has_a_state_and_confirms_orders(self) -> None:
+        device = zone("#0")
+        receive(device, "*4*1101*#0##")
+        assert (state_of(device).mode, state_of(device).program) == (AUTOMATIC, 1)
+        is_confirmed = device.plan(SetThermostat(mode=AUTOMATIC, program=2)).is_confirmed
+        assert is_confirmed is not None
+        assert not is_confirmed()
+        receive(device, "*4*1102*#0##")
+        assert is_confirmed()
+
+    def test_a_set_point_that_was_never_known_is_not_sent_after_a_restart(self) -> None:
+        device = zone("#0")
+        receive(device, "*4*1101*#0##")
+        again = make_device(DeviceKind.CHRONOTHERMOSTAT, {"where": "#0"}, state_of(device))
+        with pytest.raises(DeviceRefused, match="not known yet"):
+            again.plan(SetThermostat(mode=MANUAL))
+
     @pytest.mark.parametrize("what", ["1201", "1216", "2203", "3200"])
     def test_while_a_scenario_of_the_central_unit_runs_no_program_is_shown(self, what: str) -> None:
         device = zone("#0")

@@ -108,7 +108,9 @@ class Zone(Device):
 
     def restore(self, last: State | None) -> None:
         if isinstance(last, ThermostatState):
-            self._function, self._program, self._set_point = last.function, last.program, last.set_point
+            self._function, self._program = last.function, last.program
+            # LOWEST can stand for a set point that is not known. It must not be sent in a later order.
+            self._set_point = None if last.set_point == LOWEST else last.set_point
             self._temperature, self._humidity = last.temperature, last.humidity
 
     @property
@@ -173,8 +175,10 @@ class Zone(Device):
     def _update_state(self) -> None:
         mode = self._local or self._mode
         set_point = self._set_point
-        if set_point is None and mode in (ThermostatMode.OFF, ThermostatMode.PROTECTION):
-            set_point = LOWEST  # In this mode the zone has no set point, but the state needs one.
+        has_none = mode in (ThermostatMode.OFF, ThermostatMode.PROTECTION) or self.zone == CENTRAL
+        if set_point is None and has_none:
+            # A zone that is off or protected sends no set point. A central unit sends it only in manual mode.
+            set_point = LOWEST
         if mode is None or set_point is None:
             return
         self.state = ThermostatState(
