@@ -123,6 +123,15 @@ class TestZigbee2Mqtt:
         assert [(one.name, one.options["endpoint"]) for one in found] == [("twin l1", "l1"), ("twin l2", "l2")]
         assert len({one.id for one in found}) == 2
 
+    def test_covers_on_several_endpoints_are_several_modules(self) -> None:
+        covers = [expose("cover", "state", "position", endpoint=endpoint) for endpoint in ("left", "right")]
+        found, _ = find_modules({"zigbee2mqtt/bridge/devices": json.dumps([zigbee_device("twin", *covers)]).encode()})
+        assert [(one.name, one.kind, one.options["endpoint"]) for one in found] == [
+            ("twin left", Kind.AUTOMATION, "left"),
+            ("twin right", Kind.AUTOMATION, "right"),
+        ]
+        assert len({one.id for one in found}) == 2
+
     @pytest.mark.parametrize(
         ("features", "kind", "metrics"),
         [

@@ -113,15 +113,16 @@ def _modules_of(exposes: list[dict[str, Any]]) -> Iterator[_Possible]:
     elif "lock" in by_type:
         yield _Possible(DeviceKind.LOCK)
     elif covers := by_type.get("cover"):
-        if "position" in _names(_features(covers[0])):
-            yield _Possible(DeviceKind.AUTOMATION)
-        else:
-            yield _Possible(why="a cover that does not report its position")
+        for cover in covers:
+            own, suffix = _endpoint_of(cover)
+            if "position" in _names(_features(cover)):
+                yield _Possible(DeviceKind.AUTOMATION, own, suffix)
+            else:
+                yield _Possible(suffix=suffix, why="a cover that does not report its position")
     elif lights := by_type.get("light"):
         for light in lights:
-            endpoint = light.get("endpoint")
-            own: dict[str, Any] = {"endpoint": endpoint} if endpoint else {}
-            yield _Possible(DeviceKind.LIGHT, own, str(endpoint or ""), hardware=_lamp(_names(_features(light))))
+            own, suffix = _endpoint_of(light)
+            yield _Possible(DeviceKind.LIGHT, own, suffix, hardware=_lamp(_names(_features(light))))
     elif switches := by_type.get("switch"):
         endpoints = [one["endpoint"] for one in switches if isinstance(one.get("endpoint"), str)]
         if len(endpoints) > 1:
@@ -130,6 +131,12 @@ def _modules_of(exposes: list[dict[str, Any]]) -> Iterator[_Possible]:
             yield _Possible(DeviceKind.PLUG, {"endpoint": endpoints[0]} if endpoints else {})
     else:
         yield _sensor(_names(exposes))
+
+
+def _endpoint_of(expose: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the options that name the endpoint, and the end of the name of the module. Both are empty without an endpoint."""
+    endpoint = expose.get("endpoint")
+    return ({"endpoint": endpoint} if endpoint else {}), str(endpoint or "")
 
 
 def _lamp(features: set[str]) -> dict[str, Any]:
