@@ -239,6 +239,7 @@ class TestOptions:
             (Kind.MULTISOCKET, {"dialect": "zigbee2mqtt", "name": "a"}, ("endpoints",), "endpoints"),
             (Kind.LIGHT, {"dialect": "tasmota", "topic": 7}, ("topic",), "expected `str`"),
             (Kind.LIGHT, {"dialect": "tasmota", "topic": "a", "fullTopic": "x"}, ("fullTopic",), "%prefix%"),
+            (Kind.LIGHT, {"dialect": "tasmota", "topic": "a", "fullTopic": "%prefix%/%id%"}, ("fullTopic",), "%id%"),
             (Kind.MULTISOCKET, {"dialect": "tasmota", "topic": "a"}, ("sockets",), "number of its relays"),
             (Kind.REMOTE, {"dialect": "tasmota", "topic": "a"}, (), "cannot drive"),
             (Kind.LIGHT, {"dialect": "generic"}, ("state",), "needs on"),

@@ -204,6 +204,17 @@ class TestTasmota:
                 {},
                 [("Kitchen", Kind.PLUG, {"fullTopic": "home/%topic%/%prefix%/", "states": ["AUS", "AN"]})],
             ),
+            # Tasmota replaces these two words itself (its page "MQTT"). The announcement has the words and their values.
+            (
+                tasmota_config([1], ft="%hostname%/%prefix%/%topic%/%id%/", hn="kitchen-1234"),
+                {},
+                [("Kitchen", Kind.PLUG, {"fullTopic": "kitchen-1234/%prefix%/%topic%/E09806F17F56/"})],
+            ),
+            (
+                tasmota_config([1], ft="%prefix%/%hostname%/", hn="kitchen-1234"),
+                {},
+                [("Kitchen", Kind.PLUG, {"fullTopic": "%prefix%/kitchen-1234/"})],
+            ),
         ],
     )
     def test_a_device_becomes_modules(self, config: dict[str, Any], sensors: dict[str, Any], modules: list[Any]) -> None:

@@ -231,6 +231,9 @@ def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
     for field, (option, default) in usual.items():
         if field in config and config[field] != default:
             options[option] = config[field]
+    if isinstance(full_topic := options.get("fullTopic"), str):
+        named = full_topic.replace("%hostname%", str(config.get("hn") or "%hostname%"))
+        options["fullTopic"] = named.replace("%id%", config["mac"])
     words = _list(config.get("state"))[:2]
     if len(words) == 2 and words != ["OFF", "ON"]:
         options["states"] = words

@@ -21,6 +21,8 @@ KINDS = frozenset(
 )
 MOST_RELAYS = 32
 _UNKNOWN_COMMAND = ("Unknown", "Error")
+_REPLACED_BY_DEVICE = ("%hostname%", "%id%")
+"""Words in the FullTopic of a device. The device replaces them by values that the gateway does not know."""
 
 
 class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,8 +47,10 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
             yield ("topic",), "the device's topic is missing"
         elif problem := find_problem_of_topic(self.topic):
             yield ("topic",), problem
-        if "%prefix%" not in self.full_topic or "%topic%" not in self.full_topic:
-            yield ("fullTopic",), "both %prefix% and %topic% are expected in it"
+        if "%prefix%" not in self.full_topic:
+            yield ("fullTopic",), "%prefix% is expected in it"
+        elif any(word in self.full_topic for word in _REPLACED_BY_DEVICE):
+            yield ("fullTopic",), "write the name or the id of the device instead of %hostname% and %id%"
         elif problem := find_problem_of_topic(self.full_topic):
             yield ("fullTopic",), problem
         for index, prefix in enumerate(self.prefixes):
