@@ -95,6 +95,7 @@ class TestComponents:
         [
             ({}, b"closed", 0, "OPEN"),
             ({"reports_position": True, "pos_clsd": 10, "pos_open": 60}, b"35", 50, "60"),
+            ({"pos": True}, b"35", 35, "100"),
         ],
     )
     def test_a_valve_is_an_automation(self, own: dict[str, Any], said: bytes, position: int, sent: str) -> None:

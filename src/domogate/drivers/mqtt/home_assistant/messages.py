@@ -62,6 +62,7 @@ _NAMES = MappingProxyType(
         "cns": "connections",
         "mf": "manufacturer",
         "mdl": "model",
+        "pos": "reports_position",
     }
 )
 """The abbreviations that are not a sequence of the words in `_WORDS`."""
