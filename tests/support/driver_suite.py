@@ -16,6 +16,7 @@ driver remembers no ids. One call of `execute` must send at most once, and never
 import asyncio
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from domogate.domain.commands import SetLight
@@ -53,6 +54,17 @@ class DriverSuite(OrderSuite):
         await bench.recorder.report_of(lamp, is_on)
         await bench.switch_by_hand(lamp, False)
         await bench.recorder.report_of(lamp, is_off)
+
+    async def test_attached_again_with_an_older_stored_state_it_reports_its_state(self, bench: Bench) -> None:
+        lamp = bench.lamp(1)
+        await bench.attach_and_wait(lamp)
+        off = bench.recorder.of(lamp)[-1].state
+        await bench.switch_by_hand(lamp, True)
+        await bench.recorder.report_of(lamp, is_on)
+        bench.recorder.reports.clear()  # The store could not write this report.
+        last = msgspec.structs.replace(lamp.last, state=off)
+        await bench.attach(msgspec.structs.replace(lamp, last=last, reported_at=bench.clock.now()))
+        await bench.recorder.report_of(lamp, is_on)
 
     async def test_attached_again_what_stays_goes_on_and_what_is_gone_is_dropped(self, bench: Bench) -> None:
         stays, goes, comes = bench.lamp(1), bench.lamp(2), bench.lamp(3)

@@ -74,6 +74,8 @@ class OpenWebNet:
             module = before.get(attached.module.id)
             if module is not None and module.matches(attached.module):
                 module.module = attached.module
+                if module.differs_from(attached.last):
+                    self._report_change(module)
             else:
                 module = self._make_module(plant_id, attached)
             after[attached.module.id] = module

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.domain.reachability import Absence
@@ -40,6 +41,13 @@ class DrivenModule:
     def matches(self, module: Module) -> bool:
         """Whether this object can still be used for the module: the module must have the same kind and options."""
         return (module.kind, module.options) == (self.module.kind, self.module.options)
+
+    def differs_from(self, stored: FirstState) -> bool:
+        """Whether the module is known to have another state or reachability than the stored one."""
+        if self.absence is not None:
+            return stored.reachable
+        state = None if self.device is None else self.device.state
+        return self.received > 0 and (not stored.reachable or (state is not None and state != stored.state))
 
     def mark_received(self, at: float) -> None:
         self.received += 1

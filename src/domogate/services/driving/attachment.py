@@ -24,6 +24,8 @@ _log = get_logger(__name__)
 _ATTACH_DEADLINE = 5.0
 _DETACH_DEADLINE = 5.0
 _FIRST_RETRY, _LONGEST_RETRY = 1.0, 60.0
+_LOST_PAUSE = 10.0
+"""Seconds until a plant is attached again after the store could not write its reports."""
 STOPPING = "the module is offline: the gateway is stopping"
 
 
@@ -97,6 +99,8 @@ class Attachment:
         """The drivers to which the plant is attached when the running or next load ends; None means all drivers."""
         self._retry: asyncio.TimerHandle | None = None
         self._retries = 0
+        self._retry_all = False
+        """True if the next retry must attach the plant to all drivers, not only to those that failed."""
         self._ended = False
 
     # loading
@@ -117,7 +121,8 @@ class Attachment:
                 names, self._to_attach = self._to_attach, set()
                 stored = await self._load()
                 if not self.is_loaded:
-                    self._cancel_retry()
+                    if not self._retry_all:
+                        self._cancel_retry()
                     self.is_loaded = True
                 await self._attach(stored, names)
         except Fault as fault:
@@ -142,19 +147,31 @@ class Attachment:
         """Whether the plant could not be loaded and no retry is planned."""
         return self.problem is not None and self._retry is None
 
+    def renew_later(self) -> None:
+        """After `_LOST_PAUSE` seconds, read the plant from the store again and attach it to all drivers.
+
+        Call this if reports could not be written to the store. The drivers get the stored states, and report those that differ.
+        """
+        self._retry_all = True
+        self._plan_retry(_LOST_PAUSE)
+
     def _retry_later(self) -> None:
         """After a pause, read the plant from the store again and attach it to its drivers.
 
         The pauses become longer, up to `_LONGEST_RETRY` seconds.
         """
-        if self._retry is None and not self._ended:
-            pause = min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._retries, 16))
+        if self._retry is None:
+            self._plan_retry(min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._retries, 16)))
             self._retries += 1
+
+    def _plan_retry(self, pause: float) -> None:
+        if self._retry is None and not self._ended:
             self._retry = asyncio.get_running_loop().call_later(pause, self._retry_now)
 
     def _retry_now(self) -> None:
         self._retry = None
-        if not self.failed:
+        if self._retry_all or not self.failed:
+            self._retry_all = False
             self.renew()
         for name in self.failed:
             self.renew(name)

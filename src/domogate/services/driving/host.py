@@ -61,7 +61,7 @@ class Driving:
         """Plants that are detaching their modules. They get no new calls."""
         self._orders = Orders(store, clock)
         self._slots = PlantSlots(self._simulated_plants)
-        self._recorder = recorder = Recorder(store)
+        self._recorder = recorder = Recorder(store, self._refresh_later)
         self._queues = {name: ReportQueue(recorder) for name in drivers}
         self._supervisor = Supervisor(
             drivers, clock, sink_of=self._sink_of, on_up=self._driver_up, on_down=self._driver_down, random_source=random_source
@@ -169,9 +169,7 @@ class Driving:
     def apply(self, changes: Sequence[Change]) -> None:
         """Apply committed changes: new modules, changed options of modules and injected faults take effect.
 
-        This method is a listener of the store.
-
-        A new plant is driven if it has a real device, or if PlantSlots allows one more simulated plant.
+        This method is a listener of the store. A new plant is driven if it has a real device, or if a slot is free.
         """
         if not self._started or self._stopped:
             return  # `DrivenPlant.start` reads the newest state later
@@ -181,6 +179,10 @@ class Driving:
         for plant_id in changed:
             if self._accepts(plant_id):
                 self._find_or_make(plant_id).refresh()
+
+    def _refresh_later(self, plant_id: str) -> None:
+        if (plant := self._plants.get(plant_id)) is not None:
+            plant.refresh_later()
 
     def _accepts(self, plant_id: Id) -> bool:
         return self._holdings is None or self._holdings.accepts(plant_id)

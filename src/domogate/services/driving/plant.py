@@ -55,6 +55,7 @@ class DrivenPlant:
             plant_id, context, load=self._load, after_load=self._after_load, on_absent=self.report_absent
         )
         self._attachment.is_real = real
+        self.refresh_later = self._attachment.renew_later
         self._calls = DriverCalls(plant_id, context.clock, self._stop_idle_plants)
         self._outcomes: OrderedDict[str, tuple[Order, Outcome[Report]]] = OrderedDict()
         self._overlay: FaultOverlay | None = None

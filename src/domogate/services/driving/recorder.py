@@ -10,7 +10,7 @@ process writes the end (Decision 0034).
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -28,10 +28,7 @@ _log = get_logger(__name__)
 _BATCH = 250
 """The number of reports in one write. More reports would delay other tasks, because encoding them takes time."""
 _MOST_WAITING = 20_000
-"""The number of reports that may wait in a queue.
-
-`report` is the function with which a driver sends reports. A driver that awaits each call of it stays far below this limit.
-"""
+"""The number of reports that may wait in a queue. A driver that awaits each call of `report` stays far below this limit."""
 
 
 class RecorderStore(StateStore, OrderStore, Protocol):
@@ -59,8 +56,10 @@ class _LastReport:
 class Recorder:
     """Records reports, and knows the last report of each driven module."""
 
-    def __init__(self, store: RecorderStore) -> None:
+    def __init__(self, store: RecorderStore, on_lost: Callable[[str], None] = lambda _: None) -> None:
+        """`on_lost` is called with the id of a plant if the store could not write reports of the plant."""
         self._store = store
+        self._on_lost = on_lost
         self._last: dict[str, _LastReport] = {}
         self._numbers = itertools.count(1)
         self.confirmed = 0
@@ -117,6 +116,8 @@ class Recorder:
                 _log.warning("reports not recorded: another gateway drives the plant", reason=str(fenced))
             except Exception as error:
                 _log.error("reports not recorded", plant_id=batch[0].plant_id, reports=len(batch), exc_info=error)
+                for plant_id in {report.plant_id for report in batch}:
+                    self._on_lost(plant_id)
             else:
                 self._remember(batch)
 
@@ -147,6 +148,7 @@ class Recorder:
             raise DeviceTimeout("the device was asked, but another gateway drives its plant now") from fenced
         except Exception as error:
             _log.error("report not recorded", plant_id=report.plant_id, module_id=report.module_id, exc_info=error)
+            self._on_lost(report.plant_id)
             is_temporary = isinstance(error, StoreUnavailable)
             raise Internal("the answer of the device could not be recorded", is_temporary=is_temporary) from error
         self._remember((report,))
