@@ -1,4 +1,4 @@
-"""Parsing of URLs."""
+"""Parsing of URLs and hosts."""
 
 from urllib.parse import SplitResult, urlsplit
 
@@ -14,3 +14,13 @@ def split_url(text: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts
+
+
+def is_host(host: str) -> bool:
+    """Whether the host can be given to the resolver, which encodes a name with the codec `idna`."""
+    if not host.isprintable() or any(character in " /@" for character in host):
+        return False
+    try:
+        return bool(host.encode("idna"))
+    except UnicodeError:
+        return False

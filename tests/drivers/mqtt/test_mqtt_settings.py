@@ -24,6 +24,8 @@ class TestMqttBroker:
             ({"url": "http://b"}, "begins with mqtt://"),
             ({"url": "mqtt://"}, "a host is expected"),
             ({"url": "mqtt://b:0"}, "a host is expected"),
+            ({"url": "mqtt://bus..example"}, "a host is expected"),
+            ({"url": f"mqtt://{'b' * 64}.example"}, "a host is expected"),
             ({"url": "mqtt://b:99999"}, "not a URL"),
             ({"url": "mqtt://anna:secret@b"}, "in username and password"),
             ({"url": "mqtt://b/x"}, "nothing is expected after"),

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import msgspec
 
-from domogate.common.urls import split_url
+from domogate.common.urls import is_host, split_url
 
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 _LONGEST_ID = 128
@@ -103,7 +103,7 @@ def _find_problem_of_url(url: str) -> str | None:
         return "it is not a URL"
     if parts.scheme not in _PORTS:
         return "it begins with mqtt:// or, for TLS, with mqtts://"
-    if not parts.hostname or parts.port == 0 or not url.isprintable() or " " in url:
+    if not is_host(parts.hostname or "") or parts.port == 0 or not url.isprintable() or " " in url:
         return "a host is expected, and a port if it is not the default"
     if parts.username is not None:
         return "give the user in username and password, not in the url"

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from domogate.common.urls import is_host
+
 _PASSWORD = re.compile(r"[0-9A-Za-z]{1,30}")
 _NAME = re.compile(r"[\w.-]{1,50}")
 
@@ -27,7 +29,7 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"{self.name!r} is not a name for a gateway: letters, digits, . _ and - are expected")
-        if not _is_host(self.host):
+        if not is_host(self.host):
             raise ValueError(f"the host {self.host!r} of gateway {self.name!r} is neither a name nor an address")
         if not 1 <= self.port <= 65_535:
             raise ValueError(f"the port {self.port} of gateway {self.name!r} is not within 1 to 65535")
@@ -56,16 +58,6 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
             raise ValueError(f"the password file of gateway {self.name!r} cannot be read: {error}") from error
         _check_password(password, f"the content of the password file of gateway {self.name!r}")
         return password
-
-
-def _is_host(host: str) -> bool:
-    """Whether the host can be given to the resolver, which encodes a name with the codec `idna`."""
-    if not host.isprintable() or any(character in " /@" for character in host):
-        return False
-    try:
-        return bool(host.encode("idna"))
-    except UnicodeError:
-        return False
 
 
 def _check_password(password: str, what: str) -> None:
