@@ -8,7 +8,9 @@ from unittest.mock import AsyncMock
 import pytest
 
 from domogate.domain.events import Change, ChangesLost
+from domogate.domain.webhooks import EndReason
 from domogate.ports import Undelivered
+from domogate.services.audit import GATEWAY, AuditAction
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import ManualClock
 from support.delivery_setup import (
@@ -130,6 +132,28 @@ class TestTrouble:
             await failed.wait()
         cursor = await setup.report()
         await setup.until(lambda: sender.cursors() == [cursor])
+
+    async def test_an_end_that_cannot_be_stored_is_stored_later(
+        self, setup: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("domogate.services.webhooks.dispatcher._RETRY", 0.01)
+        failed = asyncio.Event()
+
+        async def fail(*_: Any) -> None:
+            failed.set()
+            raise OSError("disk")
+
+        webhook = await setup.register(URL)
+        await setup.settle()
+        sender.answer = 410
+        with monkeypatch.context() as patched:
+            patched.setattr(setup.store, "end_webhook", fail)
+            await setup.report()
+            await failed.wait()
+        await setup.settle()
+        assert (await setup.find(webhook)).ended_why == EndReason.RECEIVER_GONE
+        assert setup.notes.entries[-1] == (AuditAction.WEBHOOK_ENDED, GATEWAY)
+        assert len(sender.got) == 1, "nothing is sent to a webhook that has ended"
 
     async def test_dead_letters_past_keeping_go(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY

@@ -154,13 +154,13 @@ class Dispatcher:
         else:
             self._add(found)
 
-    async def _repeat(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Call `read`, which reads webhooks from the store. Repeat the call every `_RETRY` seconds until it succeeds."""
+    async def _repeat(self, access: Callable[[], Awaitable[None]]) -> None:
+        """Call `access`, which reads or ends webhooks in the store. Repeat it every `_RETRY` seconds until it succeeds."""
         while True:
             try:
-                return await read()
+                return await access()
             except Exception:
-                _log.exception("webhooks could not be read; trying again", seconds=_RETRY)
+                _log.exception("webhooks could not be read or ended; trying again", seconds=_RETRY)
                 await asyncio.sleep(_RETRY)
 
     def _add(self, webhook: Webhook) -> None:
@@ -309,11 +309,13 @@ class Dispatcher:
 
     async def _end(self, worker: WebhookWorker, reason: str) -> None:
         self._remove(worker)
-        webhook = worker.webhook
-        if reason and await self._store.end_webhook(webhook.id, reason, self._clock.now()):
-            self._audit.note(
-                AuditAction.WEBHOOK_ENDED, who=GATEWAY, what=webhook_ref(webhook), result=AuditResult.OK, detail={"why": reason}
-            )
+        if reason:
+            await self._repeat(partial(self._store_end, worker.webhook, reason))
+
+    async def _store_end(self, webhook: Webhook, reason: str) -> None:
+        if await self._store.end_webhook(webhook.id, reason, self._clock.now()):
+            what, detail = webhook_ref(webhook), {"why": reason}
+            self._audit.note(AuditAction.WEBHOOK_ENDED, who=GATEWAY, what=what, result=AuditResult.OK, detail=detail)
 
     # in the background
 
