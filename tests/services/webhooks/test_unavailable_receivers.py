@@ -54,3 +54,23 @@ class TestTheCountOfFailures:
         assert (after.failures, after.failing_since) == (before.failures + 1, before.failing_since)
         assert after.next_at > setup.clock.now()
         assert after.problem == str(AWAY)
+
+
+class TestEventsThatAreGivenUp:
+    async def test_an_event_before_them_is_kept_if_the_clock_was_wrong_after_it(
+        self, setup: DeliverySetup, sender: RecordingSender
+    ) -> None:
+        sender.answer = AWAY
+        webhook = await setup.register(URL)
+        kept = await setup.report(LAMPS[0], 1)
+        await setup.settle()
+        setup.clock.advance(-2 * GIVEN_UP)
+        await setup.report(LAMPS[1], 1)
+        await setup.settle()
+        await setup.pass_time(2 * GIVEN_UP)
+        await setup.pass_time(HOUR)
+        assert (await setup.find(webhook)).position < kept
+        sender.answer = 200
+        sender.got.clear()
+        await setup.pass_time(HOUR)
+        assert kept in sender.cursors()

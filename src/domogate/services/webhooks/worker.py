@@ -5,6 +5,7 @@ Only pending deliveries and dead letters are stored separately.
 
 import asyncio
 from collections.abc import Awaitable, Collection, Sequence
+from itertools import takewhile
 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
@@ -197,7 +198,9 @@ class WebhookWorker:
         Return the time of the next attempt.
         """
         problem = failures[0].problem
-        too_old = [delivery for delivery in deliveries if self._is_too_old(delivery)]
+        # After an event that is not too old, nothing is given up: the position would pass this event. Later events can look
+        # older, because the clock was set back.
+        too_old = list(takewhile(self._is_too_old, deliveries))
         position = too_old[-1].cursor if too_old else self.webhook.position
         dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
         return await self._back_off(failures, position, dead)
