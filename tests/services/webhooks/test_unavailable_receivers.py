@@ -1,9 +1,28 @@
 """Receivers that do not answer for days: what the gateway shows about them while their events wait or are given up."""
 
+import asyncio
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from domogate.domain.estate import Estate
+from domogate.domain.notices import NoticeKind
 from domogate.ports import Undelivered
-from support.delivery_setup import GIVEN_UP, LAMPS, DeliverySetup, RecordingSender
+from domogate.stores import SqlStore, sqlite_url
+from support.clocks import ManualClock
+from support.delivery_setup import (
+    APP,
+    GIVEN_UP,
+    GUEST,
+    LAMPS,
+    OTHER,
+    OWNER,
+    DeliverySetup,
+    RecordingSender,
+    a_plant,
+    open_delivery_setup,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +55,55 @@ class TestTheWaitOfTheEvents:
         await setup.settle()
         await setup.store.end_webhook(webhook.id, "gone", setup.clock.now())
         assert (await setup.store.count_figures(0.0)).oldest_pending is None
+
+
+class TestTheBeginningOfTheFailure:
+    async def test_it_is_kept_when_the_gateway_stops_before_it_tries_again(
+        self, database: Path, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock, reading, stopping = ManualClock(), asyncio.Event(), asyncio.Event()
+        sender.answer = AWAY
+        async with open_delivery_setup(database, sender, clock) as one:
+            webhook = await one.register(URL)
+            began = clock.now()
+            await one.report()
+            await one.settle()
+            read = one.store.list_changes_of
+
+            async def read_slowly(*arguments: Any) -> Any:
+                found = await read(*arguments)
+                reading.set()
+                await stopping.wait()
+                return found
+
+            monkeypatch.setattr(one.store, "list_changes_of", read_slowly)
+            clock.advance(HOUR)
+            await reading.wait()
+            stopping.set()  # the attempt goes on at the next turn of the loop, when the dispatcher is stopping
+        store = SqlStore(sqlite_url(database), clock=clock, temporary=True)
+        await store.start()
+        found = await store.find_webhook(webhook.id)
+        await store.stop()
+        assert found is not None
+        assert (found.failing_since, found.failures, found.problem) == (began, 1, str(AWAY))
+
+    async def test_it_is_kept_when_only_changes_for_others_follow(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        sender.answer = AWAY
+        webhook = await setup.register(URL, kinds=[NoticeKind.STATE])
+        began = setup.clock.now()
+        await setup.report()
+        await setup.settle()
+        await setup.pass_time(GIVEN_UP)
+        await setup.pass_time(HOUR)
+        renamed = Estate(users=(OWNER, GUEST), clients=(APP, OTHER), plants=(a_plant(name="House"),))
+        await setup.store.import_estate(renamed, prune=False)
+        await setup.settle()
+        waiting = await setup.find(webhook)
+        assert (waiting.position, waiting.failing_since) == (setup.changes[-1].cursor, began)
+        sender.answer = 200
+        await setup.report()
+        await setup.settle()
+        assert (await setup.find(webhook)).failing_since is None
 
 
 class TestTheCountOfFailures:

@@ -31,11 +31,15 @@ class WebhookProgress:
         before, self.webhook = self.webhook, found
         return found.position != before.position
 
-    async def advance(self, position: int, pending: Sequence[PendingDelivery] = ()) -> None:
+    async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, is_up: bool) -> None:
         """Store that all changes up to `position` are handled, and store the `pending` deliveries.
 
-        Earlier failures are forgotten, so the delay after the next failure is short.
+        `is_up`: whether the receiver accepted or refused an event. If it did, earlier failures are forgotten, so the delay
+        after the next failure is short. Otherwise a receiver that was unavailable still counts as unavailable.
         """
+        if self.webhook.failing_since is not None and not is_up:
+            await self._hold(msgspec.structs.replace(self.webhook, position=position), pending)
+            return
         if not await self._store.move_webhook(self.webhook, position, pending):
             raise WebhookEnded("")
         self._failures = 0
@@ -49,20 +53,15 @@ class WebhookProgress:
             next_at=self._clock.now() if waiting else 0.0,
         )
 
-    async def back_off(
-        self, problem: str, retry_after: float | None, position: int, dead: Sequence[PendingDelivery] = ()
-    ) -> float:
-        """Store that the receiver is unavailable, and that all changes up to `position` are handled.
-
-        `dead` are the changes among them that were given up.
+    async def back_off(self, problem: str, retry_after: float | None) -> float:
+        """Store that the receiver is unavailable.
 
         Return the time before which nothing may be sent. The delay until this time grows with each failure.
         """
         began = self._clock.now() if self.webhook.failing_since is None else self.webhook.failing_since
-        failing = msgspec.structs.replace(
-            self.webhook, position=position, failing_since=began, failures=self.webhook.failures + 1, problem=problem
-        )
-        return await self._hold(failing, retry_after, dead)
+        failures = self.webhook.failures + 1
+        failing = msgspec.structs.replace(self.webhook, failing_since=began, failures=failures, problem=problem)
+        return await self._wait(failing, retry_after)
 
     async def wait_for_user(self, problem: str) -> float:
         """Store `problem`: what the user has to do before events can be sent, for example renew the password.
@@ -71,13 +70,15 @@ class WebhookProgress:
 
         Return the time of the next try.
         """
-        return await self._hold(msgspec.structs.replace(self.webhook, problem=problem))
+        return await self._wait(msgspec.structs.replace(self.webhook, problem=problem))
 
-    async def _hold(self, webhook: Webhook, retry_after: float | None = None, dead: Sequence[PendingDelivery] = ()) -> float:
+    async def _wait(self, webhook: Webhook, retry_after: float | None = None) -> float:
         self._failures = max(self._failures, self.webhook.failures) + 1
         next_at = self._clock.now() + retry_delay(self._failures, retry_after)
-        held = msgspec.structs.replace(webhook, next_at=next_at)
-        if not await self._store.hold_webhook(held, dead):
-            raise WebhookEnded("")
-        self.webhook = held
+        await self._hold(msgspec.structs.replace(webhook, next_at=next_at))
         return next_at
+
+    async def _hold(self, webhook: Webhook, pending: Sequence[PendingDelivery] = ()) -> None:
+        if not await self._store.hold_webhook(webhook, pending):
+            raise WebhookEnded("")
+        self.webhook = webhook

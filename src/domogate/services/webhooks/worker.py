@@ -143,7 +143,7 @@ class WebhookWorker:
         for result in (soon := self._take_soon(tried)):  # These events stay in the feed, like events that were not tried.
             del by_cursor[result.delivery.cursor]
         results = [by_cursor.get(one.cursor, DeliveryResult(one)) for one in deliveries]
-        await self._advance(page[-1].cursor, results, blocked)
+        await self._advance(page[-1].cursor, results, blocked, is_up=_is_up(tried))
         return self._pause_shortly(soon)
 
     async def _run_batch(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
@@ -168,7 +168,7 @@ class WebhookWorker:
     def _pause_shortly(self, soon: Sequence[DeliveryResult]) -> float | None:
         return self._pause_until(self._short_retries.pause(soon)) if soon else None
 
-    async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None]) -> None:
+    async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None], *, is_up: bool) -> None:
         """Store refused changes, and later changes of the same modules, as pending.
 
         Then move the webhook's position forward: directly before the first change that was neither tried nor stored as pending.
@@ -188,8 +188,8 @@ class WebhookWorker:
             if delivery.cursor <= position and await self._print(delivery) is not None
         ]
         self._handled.update(item.change.cursor for item in pending)
-        if pending or position > self.webhook.position or self.webhook.failing_since is not None:
-            await self._progress.advance(position, pending)
+        if pending or position > self.webhook.position or (is_up and self.webhook.failing_since is not None):
+            await self._progress.advance(position, pending, is_up=is_up)
         self._handled = {cursor for cursor in self._handled if cursor > position}
 
     async def _pause(self, deliveries: Sequence[Delivery], failures: Sequence[DeliveryResult]) -> float:
@@ -201,13 +201,14 @@ class WebhookWorker:
         # After an event that is not too old, nothing is given up: the position would pass this event. Later events can look
         # older, because the clock was set back.
         too_old = list(takewhile(self._is_too_old, deliveries))
-        position = too_old[-1].cursor if too_old else self.webhook.position
-        dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
-        return await self._back_off(failures, position, dead)
+        if too_old:
+            dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
+            await self._progress.advance(too_old[-1].cursor, dead, is_up=False)
+        return await self._back_off(failures)
 
-    async def _back_off(self, failures: Sequence[DeliveryResult], position: int, dead: Sequence[PendingDelivery] = ()) -> float:
+    async def _back_off(self, failures: Sequence[DeliveryResult]) -> float:
         retry_after = max(result.retry_after or 0.0 for result in failures)
-        return self._pause_until(await self._progress.back_off(failures[0].problem, retry_after, position, dead))
+        return self._pause_until(await self._progress.back_off(failures[0].problem, retry_after))
 
     # pending deliveries
 
@@ -224,6 +225,7 @@ class WebhookWorker:
         open_modules = {item.module_id for item in due}
         after = due[0].change.cursor - 1
         soon: list[DeliveryResult] = []
+        is_up = False
         while open_modules and not self.is_stopping:
             items = await store.list_pending(self.webhook.id, dead=False, after=after, limit=PAGE)
             if not items:
@@ -231,13 +233,14 @@ class WebhookWorker:
             after = items[-1].change.cursor
             chosen = [Delivery(item.change, item.attempts) for item in items if item.module_id in open_modules]
             results = await self._run_batch(chosen)
+            is_up = is_up or _is_up(results)
             failures = _find_failures(results)
             if self._short_retries.may_pass(failures):
                 failures = []
             soon += await self._store_results(results, open_modules, failures)
             if failures:
-                return await self._back_off(failures, self.webhook.position)
-        await self._progress.advance(self.webhook.position)
+                return await self._back_off(failures)
+        await self._progress.advance(self.webhook.position, is_up=is_up)
         return self._pause_shortly(soon)
 
     async def _store_results(
@@ -335,6 +338,10 @@ def _find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
 
     The list is empty if the receiver accepted or refused another event of the batch, because then it is not down.
     """
-    if any(result.outcome in _UP for result in results):
+    if _is_up(results):
         return []
     return [result for result in results if result.outcome in _DOWN]
+
+
+def _is_up(results: Sequence[DeliveryResult]) -> bool:
+    return any(result.outcome in _UP for result in results)
