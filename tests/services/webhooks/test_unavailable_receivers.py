@@ -9,6 +9,7 @@ import pytest
 from domogate.domain.estate import Estate
 from domogate.domain.notices import NoticeKind
 from domogate.ports import Undelivered
+from domogate.services.webhooks.feed_reader import PAGE
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import ManualClock
 from support.delivery_setup import (
@@ -125,6 +126,22 @@ class TestTheCountOfFailures:
 
 
 class TestEventsThatAreGivenUp:
+    async def test_one_attempt_gives_up_all_that_are_too_old(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        """A busy plant has more events in the time between two attempts than one page has."""
+        sender.answer = AWAY
+        webhook = await setup.register(URL)
+        old = [await setup.report(LAMPS[0], n % 100) for n in range(2 * PAGE + 50)]
+        await setup.settle()
+        await setup.pass_time(GIVEN_UP / 2)
+        newer = [await setup.report(LAMPS[1], n % 100) for n in range(PAGE)]
+        await setup.pass_time(GIVEN_UP / 2)
+        dead = await setup.store.list_pending(webhook.id, dead=True, limit=999)
+        assert [item.change.cursor for item in dead] == old
+        sender.answer = 200
+        sender.got.clear()
+        await setup.pass_time(HOUR)
+        assert sender.cursors() == newer
+
     async def test_an_event_before_them_is_kept_if_the_clock_was_wrong_after_it(
         self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:

@@ -73,6 +73,23 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     """
 
 
+_DOWN = frozenset({Outcome.UNANSWERED, Outcome.BUSY})
+_UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
+
+
+def is_receiver_up(results: Sequence[DeliveryResult]) -> bool:
+    """Whether the receiver accepted or refused an event. Then it is not down."""
+    return any(result.outcome in _UP for result in results)
+
+
+def find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
+    """Return the results that show that the receiver is down: it did not answer, or it answered that it is busy.
+
+    The list is empty if the receiver accepted or refused another event of the batch, because then it is not down.
+    """
+    return [] if is_receiver_up(results) else [result for result in results if result.outcome in _DOWN]
+
+
 Send = Callable[[Delivery], Awaitable[Delivered | None]]
 """A function that posts a delivery. It returns the answer, or None if the delivery must not be sent.
 

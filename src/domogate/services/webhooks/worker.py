@@ -13,7 +13,7 @@ from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Delivered
 from domogate.services.events.notices import find_notice
 from domogate.services.webhooks.backoff import find_due_time, is_ahead, retry_delay
-from domogate.services.webhooks.batch import Delivery, DeliveryBatch, DeliveryResult, Outcome
+from domogate.services.webhooks.batch import Delivery, DeliveryBatch, DeliveryResult, Outcome, find_failures, is_receiver_up
 from domogate.services.webhooks.context import DeliveryContext
 from domogate.services.webhooks.feed_reader import PAGE, FeedReader
 from domogate.services.webhooks.formats import Printed
@@ -27,9 +27,6 @@ BLOCKED = 1e12
 _MANY = 100_000
 _RETRY_CURRENT = 1.0
 """In seconds. A gateway that does not know the latest rights tries again after this time."""
-
-_DOWN = frozenset({Outcome.UNANSWERED, Outcome.BUSY})
-_UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
 
 
 class WebhookWorker:
@@ -134,17 +131,20 @@ class WebhookWorker:
 
     async def _deliver_page(self, page: Sequence[Change], blocked: set[Id | None]) -> float | None:
         """Deliver one page. If the worker must pause after this page, return the time of the next attempt, otherwise None."""
-        deliveries = [Delivery(change) for change in page if change.cursor not in self._handled]
+        deliveries = self._find_deliveries(page)
         tried = await self._run_batch([delivery for delivery in deliveries if delivery.module_id not in blocked])
         by_cursor = {result.delivery.cursor: result for result in tried}
-        failures = _find_failures(tried)
+        failures = find_failures(tried)
         if failures and not self._short_retries.may_pass(failures):
             return await self._pause(deliveries, failures)
         for result in (soon := self._take_soon(tried)):  # These events stay in the feed, like events that were not tried.
             del by_cursor[result.delivery.cursor]
         results = [by_cursor.get(one.cursor, DeliveryResult(one)) for one in deliveries]
-        await self._advance(page[-1].cursor, results, blocked, is_up=_is_up(tried))
+        await self._advance(page[-1].cursor, results, blocked, is_up=is_receiver_up(tried))
         return self._pause_shortly(soon)
+
+    def _find_deliveries(self, page: Sequence[Change]) -> list[Delivery]:
+        return [Delivery(change) for change in page if change.cursor not in self._handled]
 
     async def _run_batch(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
         """Send the deliveries and return their results. Raises WebhookEnded if the receiver wants no more deliveries."""
@@ -193,17 +193,19 @@ class WebhookWorker:
         self._handled = {cursor for cursor in self._handled if cursor > position}
 
     async def _pause(self, deliveries: Sequence[Delivery], failures: Sequence[DeliveryResult]) -> float:
-        """Handle a receiver that is down: give up events that are too old, and leave all other events in the feed.
+        """Handle a receiver that is down: give up all events that are too old, and leave all other events in the feed.
 
         Return the time of the next attempt.
         """
-        problem = failures[0].problem
         # After an event that is not too old, nothing is given up: the position would pass this event. Later events can look
         # older, because the clock was set back.
-        too_old = list(takewhile(self._is_too_old, deliveries))
-        if too_old:
+        while too_old := list(takewhile(self._is_too_old, deliveries)):
+            problem = failures[0].problem
             dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
             await self._progress.advance(too_old[-1].cursor, dead, is_up=False)
+            self._feed.reset()
+            deliveries = self._find_deliveries(await self._feed.read_page(self.webhook.position))
+        self._feed.reset()  # The rest of the last page must be read again.
         return await self._back_off(failures)
 
     async def _back_off(self, failures: Sequence[DeliveryResult]) -> float:
@@ -233,8 +235,8 @@ class WebhookWorker:
             after = items[-1].change.cursor
             chosen = [Delivery(item.change, item.attempts) for item in items if item.module_id in open_modules]
             results = await self._run_batch(chosen)
-            is_up = is_up or _is_up(results)
-            failures = _find_failures(results)
+            is_up = is_up or is_receiver_up(results)
+            failures = find_failures(results)
             if self._short_retries.may_pass(failures):
                 failures = []
             soon += await self._store_results(results, open_modules, failures)
@@ -331,17 +333,3 @@ class WebhookWorker:
         if 200 <= answer.status < 300:
             self._handled.add(delivery.cursor)
         return answer
-
-
-def _find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
-    """Return the results that show that the receiver is down: it did not answer, or it answered that it is busy.
-
-    The list is empty if the receiver accepted or refused another event of the batch, because then it is not down.
-    """
-    if _is_up(results):
-        return []
-    return [result for result in results if result.outcome in _DOWN]
-
-
-def _is_up(results: Sequence[DeliveryResult]) -> bool:
-    return any(result.outcome in _UP for result in results)
