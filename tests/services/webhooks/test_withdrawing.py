@@ -159,6 +159,22 @@ class TestRights:
         assert sender.cursors() == [cursor]
         assert ((await setup.find(webhook)).problem, (await setup.find(webhook)).next_at) == ("", 0)
 
+    async def test_a_user_who_has_renewed_the_password_is_not_asked_again_even_if_no_event_waited(
+        self, setup: DeliverySetup, sender: RecordingSender
+    ) -> None:
+        def owing(standing: Standing) -> Any:
+            return lambda user: msgspec.structs.replace(user, standing=standing)
+
+        webhook = await setup.register(URL)
+        await setup.settle()
+        await setup.store.change_user(OWNER.id, owing(Standing.PASSWORD_EXPIRED))
+        await setup.settle()
+        assert "renew their password" in (await setup.find(webhook)).problem
+        await setup.store.change_user(OWNER.id, owing(Standing.GOOD))
+        await setup.settle()
+        after = await setup.find(webhook)
+        assert (after.problem, after.next_at) == ("", 0)
+
     async def test_a_module_that_is_gone_is_not_spoken_of(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY
         await setup.register(URL, kinds=[NoticeKind.STATE])

@@ -72,6 +72,15 @@ class WebhookProgress:
         """
         return await self._wait(msgspec.structs.replace(self.webhook, problem=problem))
 
+    async def forget_wait(self) -> None:
+        """Store that no delivery waits, if the stored webhook still says what the user had to do.
+
+        Call this if nothing is pending and the receiver does not count as unavailable.
+        """
+        if self.webhook.next_at > 0 and self.webhook.problem:
+            await self.advance(self.webhook.position, is_up=False)
+        self.webhook = msgspec.structs.replace(self.webhook, next_at=0.0)
+
     async def _wait(self, webhook: Webhook, retry_after: float | None = None) -> float:
         self._failures = max(self._failures, self.webhook.failures) + 1
         next_at = self._clock.now() + retry_delay(self._failures, retry_after)

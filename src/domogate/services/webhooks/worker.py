@@ -106,6 +106,8 @@ class WebhookWorker:
             if paused_until is not None:
                 return paused_until
         blocked, next_at = await self._find_blocked()
+        if not blocked and self.webhook.failing_since is None:
+            await self._progress.forget_wait()
         while not self.is_stopping:
             page = await self._feed.read_page(self.webhook.position)
             if not page:
