@@ -17,11 +17,13 @@ import type { Client, DeadLetter, Delivery, Plant, User, Webhook } from "./model
 import { ModuleLink, Named, placeText, type Place } from "./module_link";
 import { Tag, valueWords } from "./values";
 
-const STATES = ["healthy", "failing", "ended"] as const;
+const STATES = ["healthy", "waiting", "failing", "ended"] as const;
 
-function healthOf({ endedAt, failingSince }: Webhook): (typeof STATES)[number] {
+/** Events wait without a failing receiver if it refused an event, or if the person must first renew the password or accept the terms. */
+export function healthOf({ endedAt, failingSince, nextAttemptAt }: Pick<Webhook, "endedAt" | "failingSince" | "nextAttemptAt">): (typeof STATES)[number] {
   if (endedAt) return "ended";
-  return failingSince ? "failing" : "healthy";
+  if (failingSince) return "failing";
+  return nextAttemptAt ? "waiting" : "healthy";
 }
 
 function Health({ webhook }: { webhook: Webhook }) {
