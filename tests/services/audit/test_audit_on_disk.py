@@ -2,13 +2,14 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 from sqlalchemy import text
 
+from domogate.domain.audit import AuditRecord
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, user_ref
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.subject import writes
@@ -83,6 +84,27 @@ class TestOnADatabase:
         newest = await log.find_newest()
         assert newest is not None
         assert (newest.number, newest.entry.action) == (22, AuditAction.REMOVED)
+
+    @pytest.mark.parametrize("up_to", [3, 12])
+    async def test_records_that_are_removed_during_the_check_do_not_break_the_chain(
+        self, database: tuple[SqlStore, Path], monkeypatch: pytest.MonkeyPatch, up_to: int
+    ) -> None:
+        """They are removed behind the place that the check has reached, or before it gets there."""
+        store, _ = database
+        log = await self.write(store)
+        await self.prune(store, 0)
+        monkeypatch.setattr("domogate.services.audit.trail._PAGE", 6)
+        read = store.list_audit
+
+        async def read_and_remove(after: int, limit: int) -> Sequence[AuditRecord]:
+            page = await read(after, limit)
+            if limit > 1:
+                await store.prune_audit(up_to + 1)
+            return page
+
+        monkeypatch.setattr(store, "list_audit", read_and_remove)
+        verification = await log.verify()
+        assert (verification.broken, verification.removed) == (None, up_to)
 
     @pytest.mark.parametrize(
         ("statement", "number"),
