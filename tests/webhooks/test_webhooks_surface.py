@@ -45,6 +45,7 @@ async def app(migrated_database: Path, tmp_path: Path) -> AsyncIterator[App]:
             b"guest": await setup.grant_access(GUEST),
             b"other": await setup.grant_access(client=OTHER),
             b"actor": await setup.grant_access(scopes=(Scope.LIGHT_WRITE,)),
+            b"lighter": await setup.grant_access(scopes=(Scope.LIGHT_READ,)),
         }
         async with one.http:
             yield one
@@ -93,6 +94,13 @@ class TestRegistering:
         answer = await app.register(who="actor")
         expect_problem(answer, 401)
         assert "insufficient_scope" in answer.headers["www-authenticate"]
+
+    async def test_a_scope_for_another_kind_of_event_is_not_enough(self, app: App) -> None:
+        """Otherwise the webhook would never get an event. The event stream refuses the same request."""
+        refused = await app.register(who="lighter", kinds=["safety", "people"])
+        assert Scope.SAFETY_READ in expect_problem(refused, 401)
+        assert "insufficient_scope" in refused.headers["www-authenticate"]
+        assert (await app.register(who="lighter", kinds=["safety", "state"])).status_code == 201
 
     async def test_a_token_of_another_issuer_has_no_grant_here(self, app: App) -> None:
         known = app.credentials.principals[b"owner"]

@@ -33,9 +33,6 @@ TESTS, TESTS_SPAN = 10, 60.0
 The same limit holds for each operator.
 """
 
-EVENT_SCOPES = tuple(sorted(scopes_for(())))
-"""All scopes with which an application may get at least one kind of event."""
-
 
 class RegistrationStore(WebhookStore, GrantStore, FeedStore, Protocol):
     """The parts of the store with webhooks, grants and the change feed."""
@@ -86,11 +83,13 @@ class Webhooks:
     ) -> Webhook:
         """Register a webhook. The webhook gets events from now on.
 
-        Raises NoSuchPlant, NotYourPlant, ScopeMissing. Raises Forbidden if another issuer gave the token, Invalid if the URL
-        is not allowed, and Conflict if there are too many webhooks, or already one for this plant and URL.
+        Raises NoSuchPlant, NotYourPlant. Raises ScopeMissing if the scopes of the token allow none of these kinds of events.
+        Raises Forbidden if another issuer gave the token, Invalid if the URL is not allowed, and Conflict if there are too many
+        webhooks, or already one for this plant and URL.
         """
-        if principal.scopes.isdisjoint(EVENT_SCOPES):
-            raise ScopeMissing(f"the token needs one of the scopes {', '.join(EVENT_SCOPES)}", EVENT_SCOPES)
+        scopes = tuple(sorted(scopes_for(kinds)))
+        if principal.scopes.isdisjoint(scopes):
+            raise ScopeMissing(f"the token needs one of the scopes that show these events: {', '.join(scopes)}", scopes)
         await self._check_rights(principal, plant_id)
         if await self._store.find_grant(principal.grant_id) is None:
             # Another issuer gave this grant. That issuer does not tell us if it revokes the grant.
