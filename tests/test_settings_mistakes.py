@@ -43,6 +43,8 @@ class TestMistakes:
             ("body_deadline", "nan"),
             ("keep_alive", "inf"),
             ("drain", "-1"),
+            ("link_lifetime", "1e12"),
+            ("readings_kept_days", "1e18"),
             ("device_deadline", "soon"),
             ("state_max_age", "-1"),
             ("state_max_ages", "light"),

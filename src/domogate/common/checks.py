@@ -12,7 +12,11 @@ def between(low: float, high: float) -> Callable[[float], float]:
     return check
 
 
+MOST = 1e10
+"""In seconds, about 317 years. A time that is much later could not be written with a year of four digits."""
+
+
 def positive(value: float) -> float:
-    if not 0 < value < float("inf"):
-        raise ValueError("a number greater than 0 is allowed")
+    if not 0 < value <= MOST:
+        raise ValueError(f"a number greater than 0 and at most {MOST:.0f} is allowed")
     return value
