@@ -109,6 +109,13 @@ class TestPlacement:
         (record,) = (await api.ok("GET", "/audit?action=plant%20changed"))["items"]
         assert record["detail"] == {"change": "modules placed", "count": "2"}
 
+    async def test_only_modules_that_were_deleted_are_in_the_audit_log(self, api: ManagementApi) -> None:
+        await api.ok("POST", f"{OF_HOUSE}/placements", {"modules": [spot(901, "Spot")]})
+        for _ in range(2):
+            await api.ok("POST", f"{OF_HOUSE}/module-deletions", {"ids": [an_id(901), an_id(902), an_id(901)]}, status=204)
+        _, *records = (await api.ok("GET", "/audit?action=plant%20changed"))["items"]
+        assert [record["detail"] for record in records] == [{"change": "modules deleted", "count": "1"}]
+
     async def test_all_or_nothing(self, api: ManagementApi) -> None:
         wrong = [spot(901, "Spot"), spot(902, "Mast", options={"travel": 3})]
         await api.refused("POST", f"{OF_HOUSE}/placements", {"modules": wrong}, status=422)

@@ -172,9 +172,8 @@ async def delete_modules(services: ManagementServices, call: OperatorCall, body:
     plant_id = call.id_of("plantId")
     ids = [read_id("body", "ids", text) for text in body.ids]
 
-    def remove(draft: TopologyDraft) -> None:
-        for module_id in ids:
-            draft.modules.pop(module_id, None)
+    def remove(draft: TopologyDraft) -> int:
+        return sum(draft.modules.pop(module_id, None) is not None for module_id in ids)
 
-    await services.editor.change_content(plant_id, remove)
-    note_change(services, call, plant_id, "modules deleted", count=str(len(ids)))
+    if removed := await services.editor.change_content(plant_id, remove):
+        note_change(services, call, plant_id, "modules deleted", count=str(removed))
