@@ -201,7 +201,7 @@ class WebhookWorker:
         """
         # After an event that is not too old, nothing is given up: the position would pass this event. Later events can look
         # older, because the clock was set back.
-        while too_old := list(takewhile(self._is_too_old, deliveries)):
+        while not self.is_stopping and (too_old := list(takewhile(self._is_too_old, deliveries))):
             problem = failures[0].problem
             dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
             await self._progress.advance(too_old[-1].cursor, dead, is_up=False)
