@@ -5,7 +5,7 @@ import pytest
 from domogate.domain.estate import Estate
 from domogate.domain.people import PAGES_CLIENT, Client
 from domogate.services.people.pages_client import register_pages_client
-from domogate.stores import SqlStore
+from domogate.stores import SqlStore, authorization
 from support.clocks import NOW
 from support.stores import ANNA, APP, a_grant, a_session
 
@@ -71,6 +71,19 @@ class TestItsGrants:
         await store.end_session(ended.id)
         found = {name: await store.find_grant(grant.id) for name, grant in grants.items()}
         assert {name for name, grant in found.items() if grant is None or grant.revoked_at is not None} == {"ended"}
+
+    async def test_they_end_when_the_expired_session_is_removed(self, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(authorization, "PRUNE_CHUNK", 2)
+        pages = await pages_client(store)
+        expired = [a_grant(50 + number, ANNA, pages, auth_time=NOW + 1) for number in range(3)]
+        kept = [a_grant(60, ANNA, pages, auth_time=NOW + 2), a_grant(61, ANNA, APP, auth_time=NOW + 1)]
+        await store.add_session(a_session(70, auth_time=NOW + 1, expires_at=NOW + 60))
+        await store.add_session(a_session(71, auth_time=NOW + 2, expires_at=NOW + 61))
+        for grant in (*expired, *kept):
+            await store.add_grant(grant)
+        await store.prune_authorization(NOW + 60)
+        found = [await store.find_grant(grant.id) for grant in (*expired, *kept)]
+        assert [grant is not None and grant.revoked_at is not None for grant in found] == [True, True, True, False, False]
 
     async def test_they_end_when_all_other_sessions_end(self, store: SqlStore) -> None:
         here, there = a_session(70, auth_time=NOW + 1), a_session(71, auth_time=NOW + 2)

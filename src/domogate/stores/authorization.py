@@ -14,7 +14,7 @@ from domogate.domain.people import Grant
 from domogate.stores import attempts as counted
 from domogate.stores.codec import decode_text, from_row, to_json_or_none, to_row
 from domogate.stores.engine import Transaction
-from domogate.stores.grants import add_grant, find_grant, revoke_grant
+from domogate.stores.grants import add_grant, find_grant, find_pages_without_session, revoke_each, revoke_grant
 from domogate.stores.refresh_tokens import SqlRefreshTokens
 from domogate.stores.subject import writes
 from domogate.stores.tables.identity import attempts, grants, links, refresh_tokens, sessions
@@ -145,6 +145,9 @@ class SqlTokens(SqlRefreshTokens):
         await self._repeat(counted.prune_surplus, counted.MOST_KEPT)
         for table in _EXPIRING:
             await self._repeat(prune_expired, table, at)
+        # A page that is still open must not use its refresh token after the end of the session (Decision 0076).
+        while left := await self._read(find_pages_without_session, PRUNE_CHUNK):
+            await self._write(revoke_each, left)
         for table in _WITH_TOKENS:
             await self._repeat(prune_expired, table, ended_by)
         # The search runs on a reader thread, because it takes too long for the writer thread.

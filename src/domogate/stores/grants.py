@@ -17,7 +17,7 @@ from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.identity import authorization_codes as codes
-from domogate.stores.tables.identity import clients, grants, users
+from domogate.stores.tables.identity import clients, grants, sessions, users
 
 _GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
 _USER = DirectStatement(select(users.c.id).where(users.c.id == bindparam("user_id")))
@@ -118,6 +118,17 @@ def revoke_pages(tx: Transaction, user_id: Id, auth_time: float) -> None:
     """Revoke the grants that the gateway's own pages got after the login of this user at the time `auth_time`."""
     of_login = (grants.c.user_id == user_id) & (grants.c.client_id == PAGES_CLIENT) & (grants.c.auth_time == auth_time)
     _revoke(tx, of_login, tx.now)
+
+
+def find_pages_without_session(connection: Connection, most: int) -> Sequence[Id]:
+    """Return some valid grants of the gateway's own pages whose session does not exist any more: at most `most`."""
+    session = select(sessions.c.id).where(sessions.c.user_id == grants.c.user_id, sessions.c.auth_time == grants.c.auth_time)
+    of_login = (grants.c.client_id == PAGES_CLIENT) & grants.c.auth_time.is_not(None) & grants.c.revoked_at.is_(None)
+    return connection.execute(select(grants.c.id).where(of_login, ~session.exists()).limit(most)).scalars().all()
+
+
+def revoke_each(tx: Transaction, ids: Sequence[Id]) -> None:
+    _revoke(tx, grants.c.id.in_(ids), tx.now)
 
 
 def _revoke(tx: Transaction, condition: ColumnElement[bool], at: float) -> int:

@@ -66,7 +66,8 @@ class TokenStore(GrantStore, Protocol):
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         """Remove expired sessions, codes, refresh tokens, links and counted login attempts.
 
-        Also remove the old daily counts of the requests of subscriptions.
+        Also revoke the grants of the gateway's own pages whose session has ended, and remove the old daily counts of the
+        requests of subscriptions.
 
         Also remove grants without a valid token: the code was never redeemed, or the grant was revoked or replaced.
         `token_lifetime` is the longest lifetime of an access token or an id token. Codes, refresh tokens and grants stay in the
