@@ -39,6 +39,7 @@ class TestRevoke:
         tokens = await browser.get_tokens()
         for token in (tokens["refresh_token"], tokens["refresh_token"], tokens["access_token"], "nonsense", "a.b.c", "é"):
             assert (await revoke(browser, token)).status_code == 200
+        assert provider.ledger.actions().count(("revocation", "ok")) == 1
 
     async def test_a_replaced_refresh_token_ends_its_family_too(self, browser: Browser, provider: Provider) -> None:
         first = await browser.get_tokens()

@@ -233,9 +233,9 @@ class AuthorizationMachine(RuleBasedStateMachine):
 
     @rule(grant=families)
     def revoke(self, grant: Id) -> None:
-        there = grant in self._grants
-        assert self._do(self._store().revoke_grant(grant, self._now)) is there
-        if there:
+        valid = grant in self._grants and not self._grants[grant].revoked
+        assert self._do(self._store().revoke_grant(grant, self._now)) is valid
+        if valid:
             self._revoke(grant)
 
     @precondition(lambda self: len(self._grants) > 3)

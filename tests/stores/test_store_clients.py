@@ -92,7 +92,7 @@ class TestClientsAndGrants:
         assert await filled_store.find_grant(GRANT.id) == GRANT
         recorded = record_changes(filled_store)
         assert await filled_store.revoke_grant(GRANT.id, NOW + 1)
-        assert await filled_store.revoke_grant(GRANT.id, NOW + 2)
+        assert not await filled_store.revoke_grant(GRANT.id, NOW + 2)
         assert await filled_store.find_grant(GRANT.id) == msgspec.structs.replace(GRANT, revoked_at=NOW + 1)
         assert recorded.events == [GrantRevoked(grant_id=GRANT.id)]
         assert not await filled_store.revoke_grant(an_id(404), NOW)

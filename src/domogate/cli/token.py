@@ -69,9 +69,10 @@ async def revoke_token(
     if grant_id is None:
         raise Mistake(f"{grant!r} is not the id of a grant; `token issue` prints it beside the token.")
     async with changing(settings) as tools:
-        if not await tools.store.revoke_grant(grant_id, tools.clock.now()):
+        if await tools.store.find_grant(grant_id) is None:
             raise Mistake(f"there is no grant {grant_id}.")
-        tools.people.note(AuditAction.REVOCATION, COMMAND_LINE, f"grant:{grant_id}")
+        if await tools.store.revoke_grant(grant_id, tools.clock.now()):
+            tools.people.note(AuditAction.REVOCATION, COMMAND_LINE, f"grant:{grant_id}")
     note(f"Revoked the grant {grant_id}.")
 
 

@@ -100,11 +100,7 @@ def list_grants_of_client(connection: Connection, client_id: str, after: Id | No
 
 
 def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
-    """Revoke the grant. Return False if it does not exist.
-
-    If it is already revoked, the time of its revocation does not change.
-    """
-    return bool(_revoke(tx, grants.c.id == grant_id, at)) or find_grant(tx.connection, grant_id) is not None
+    return bool(_revoke(tx, grants.c.id == grant_id, at))
 
 
 def revoke_grants(tx: Transaction, user_id: Id, client_id: str | None, at: float) -> int:

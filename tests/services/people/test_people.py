@@ -268,24 +268,6 @@ class TestTheSecondFactor:
             await env.people.reset_second_factor(ANNA.id)
 
 
-class TestThrowingApplicationsOut:
-    async def test_a_grant_is_revoked_only_for_its_own_user(self, env: PeopleSetup) -> None:
-        grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=env.clock.now())
-        await env.store.add_grant(grant)
-        for user_id, grant_id in ((BRUNO.id, grant.id), (ANNA.id, NOBODY)):
-            with pytest.raises(NotFound):
-                await env.people.revoke_grant(user_id, grant_id)
-        assert [one.id for one in await env.store.list_grants(ANNA.id)] == [grant.id]
-        await env.people.revoke_grant(ANNA.id, grant.id)
-        assert list(await env.store.list_grants(ANNA.id)) == []
-
-    async def test_all_at_once(self, env: PeopleSetup) -> None:
-        for _ in range(2):
-            await env.store.add_grant(Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=1.0))
-        assert await env.people.revoke_grants(ANNA.id) == 2
-        assert list(await env.store.list_grants(ANNA.id)) == []
-
-
 class TestDeletingAUser:
     async def test_everything_of_theirs_goes(self, env: PeopleSetup) -> None:
         session = await env.open_session(BRUNO.id)

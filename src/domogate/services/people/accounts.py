@@ -293,8 +293,8 @@ class Accounts:
         grant = await self._store.find_grant(grant_id)
         if grant is None or grant.user_id != user_id:
             raise NotFound(f"The user has no grant {grant_id}.")
-        await self._store.revoke_grant(grant_id, self._clock.now())
-        self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=grant.client_id, grant=grant_id)
+        if await self._store.revoke_grant(grant_id, self._clock.now()):
+            self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=grant.client_id, grant=grant_id)
 
     async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: Actor = COMMAND_LINE) -> int:
         """Revoke the user's grants to one application, or to all if `client_id` is None. Return the number of grants."""
