@@ -180,6 +180,27 @@ class TestTheForm:
         answer = await browser.http.post("/auth/token", content=body, headers={"content-type": kind})
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
 
+    @pytest.mark.parametrize("path", ["/auth/token", "/auth/revoke", "/auth/authorize", "/auth/logout"])
+    @pytest.mark.parametrize(
+        ("charset", "value"), [("utf-7", b"+2AA-"), ("unicode_escape", rb"\ud800"), ("punycode", b"9" * 1_000)]
+    )
+    async def test_multipart_of_another_charset_is_refused(
+        self, browser: Browser, path: str, charset: str, value: bytes
+    ) -> None:
+        fields = {"grant_type": b"refresh_token", "refresh_token": b"x", "token": b"x", "client_id": value}
+        part = b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
+        body = b"".join(part % (name.encode(), content) for name, content in fields.items()) + b"--b--\r\n"
+        header = {"content-type": f"multipart/form-data; boundary=b; charset={charset}"}
+        answer = await browser.http.post(path, content=body, headers=header)
+        assert (answer.status_code, "charset" in answer.text) == (400, True)
+
+    async def test_multipart_of_utf8_is_accepted(self, browser: Browser) -> None:
+        fields = "".join(
+            f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in self.FORM.items()
+        )
+        header = {"content-type": "multipart/form-data; boundary=b; charset=UTF-8"}
+        assert is_through(await browser.http.post("/auth/token", content=f"{fields}--b--\r\n", headers=header))
+
     @pytest.mark.parametrize("name", [*FORM, "client_secret", "nonsense"])
     async def test_with_a_field_twice_is_refused(self, browser: Browser, name: str) -> None:
         fields = [*self.FORM.items(), (name, "x"), (name, "x")]

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from urllib.parse import parse_qsl, unquote_plus
 
 from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request as StarletteRequest
@@ -111,6 +112,10 @@ async def _read_multipart(request: Request, body: bytes) -> Pairs:
     async def stream() -> AsyncGenerator[bytes, None]:
         yield body
 
+    _, options = parse_options_header(find_header(request, b"content-type"))
+    # Some other charsets of Python give texts that cannot be stored, or need seconds to decode a form.
+    if options.get(b"charset", b"utf-8").lower() not in (b"utf-8", b"utf8"):
+        raise _invalid(f"The charset of the {MULTIPART} must be UTF-8.")
     # Files are refused, so the parser writes nothing to the disk.
     parser = MultiPartParser(Headers(raw=list(request.headers)), stream(), max_files=0, max_fields=_MAX_FIELDS)
     try:
