@@ -34,7 +34,8 @@ def email_key(email: str) -> str:
 
 
 def is_email(text: str) -> bool:
-    return len(text) <= _EMAIL_LENGTH and _EMAIL(text) is not None
+    # A mail header may contain encoded words such as `=?utf-8?q?a=2Cb?=` (RFC 2047). The mail would go to other addresses.
+    return len(text) <= _EMAIL_LENGTH and _EMAIL(text) is not None and "=?" not in text
 
 
 def is_name(text: str) -> bool:

@@ -77,6 +77,7 @@ class TestCreatingAUser:
         "email",
         [
             *("", "dora", "dora@", "dora@host", "a b@example.com", "a@b@example.com", "a@example..com", "<a@example.com>"),
+            *("a@=?utf-8?q?x.example=2Cb=40y.example?=.com", "=?utf-8?q?=0D=0Ax?=@example.com"),
             *("a@example.com\r\nBcc: x@example.com", "a\x00@example.com", "a" * 65 + "@example.com", "a@" + "b" * 260 + ".com"),
         ],
     )
