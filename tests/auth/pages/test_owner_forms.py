@@ -2,10 +2,13 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
+from domogate.domain.estate import EstatePlant
 from domogate.domain.limits import Limits
-from domogate.domain.plants import Plant
+from domogate.domain.plants import Ambient, Plant
+from domogate.services.people.guests import MOST_PLACES
 from support.auth_setup import AuthSetup, PageBrowser
 from support.stores import ANNA, BRUNO, GROUND, HOUSE, an_id
 
@@ -36,6 +39,41 @@ async def test_a_deleted_place_does_not_share_the_whole_home(
     assert (answer.status_code, "does not exist any more" in answer.text) == (400, True)
     assert await find_house(setup) == before
     assert await setup.people.list_own_invitation_links(HOUSE.id, user_id=ANNA.id) == []
+
+
+async def add_rooms(setup: AuthSetup, number: int) -> list[Ambient]:
+    """Add rooms to the home: a hotel has many."""
+    rooms = [Ambient(an_id(10_000 + one), an_id(20_000 + one), f"Room {one}") for one in range(number)]
+
+    def build(now: EstatePlant) -> EstatePlant:
+        topology = msgspec.structs.replace(now.topology, ambients=(*now.topology.ambients, *rooms))
+        return EstatePlant(now.plant, topology)
+
+    await setup.store.edit_plant(HOUSE.id, build)
+    return rooms
+
+
+async def test_a_guest_gets_as_many_rooms_as_limits_can_have(browser: PageBrowser, setup: AuthSetup) -> None:
+    rooms = await add_rooms(setup, MOST_PLACES)
+    await browser.log_in()
+    await browser.get(OF_HOUSE)
+    answer = await browser.send(PEOPLE, email="dora@example.com", **{f"ambient-{room.id}": "yes" for room in rooms})
+    assert answer.status_code == 303
+    invitation = next(one for one in (await find_house(setup)).invited if one.email == "dora@example.com")
+    assert invitation.limits == Limits(ambients=tuple(sorted(room.id for room in rooms)))
+
+
+@pytest.mark.parametrize(
+    ("path", "email"), [(PEOPLE, "dora@example.com"), (f"{PEOPLE}/limits", BRUNO.email), (f"{PEOPLE}/link", "")]
+)
+async def test_more_rooms_are_refused_with_the_reason(browser: PageBrowser, setup: AuthSetup, path: str, email: str) -> None:
+    rooms = await add_rooms(setup, MOST_PLACES + 1)
+    before = await find_house(setup)
+    await browser.log_in()
+    await browser.get(f"{path}?plant={HOUSE.id}&email={email}")
+    answer = await browser.send(path, email=email, **{f"ambient-{room.id}": "yes" for room in rooms})
+    assert (answer.status_code, f"at most {MOST_PLACES} floors" in answer.text) == (400, True)
+    assert await find_house(setup) == before
 
 
 async def test_parallel_requests_do_not_exceed_the_invitations_of_an_hour(browser: PageBrowser, setup: AuthSetup) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from domogate.auth.forms import URLENCODED, Pairs, content_type, read_pairs
+from domogate.auth.forms import URLENCODED, Pairs, content_type, parse_pairs, read_body
 from domogate.common.http_messages import BodyTooLong, request_of
 from domogate.services.authorization import OAuthFault
 from domogate.services.people import form_token_of
@@ -33,6 +33,8 @@ LONGEST_EMAIL = 254
 
 _PATH = "/auth"
 _LONGEST_FORM = 65_536
+_MOST_FIELDS = 1_000
+"""More than the floors, rooms and devices that the limits of one guest may name: each of them is a field."""
 _LOCAL_PATH = re.compile(r"/homes|/console|/auth/[A-Za-z0-9_/-]*(\?[!$-;=?-\[\]_a-z~]*)?", re.ASCII).fullmatch
 
 
@@ -59,7 +61,7 @@ async def read_form(request: Request) -> Form:
     if content_type(sent) != URLENCODED:
         return Form()
     try:
-        return Form(await read_pairs(sent, _LONGEST_FORM))
+        return Form(parse_pairs(await read_body(sent, _LONGEST_FORM), _MOST_FIELDS))
     except (OAuthFault, BodyTooLong):
         return Form()
 

@@ -12,6 +12,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
+from domogate.services.people.guests import MOST_PLACES
 
 _NOT_SHARED_ALONE = frozenset((DeviceKind.SCENE, DeviceKind.GATEWAY))
 _DELETED = "–"
@@ -89,6 +90,8 @@ def read_limits(form: Form, places: Iterable[Place], now: float, zone: Zone, bef
     chosen = [place for place in places if place.field in ticked]
     if len(chosen) < len(ticked):
         raise WrongLimits("", "guests.problem_place")
+    if len(chosen) > MOST_PLACES:
+        raise WrongLimits("", "guests.problem_places")
     before = before or Limits()
     begin, end = _read_time(form, "begin", before.valid_from, zone), _read_time(form, "end", before.valid_until, zone)
     if end is not None and end <= max(begin or 0.0, now):
