@@ -76,6 +76,21 @@ async def test_more_rooms_are_refused_with_the_reason(browser: PageBrowser, setu
     assert await find_house(setup) == before
 
 
+@pytest.mark.parametrize("time", ["0036-11-20T14:00", "1969-11-20T14:00"])
+@pytest.mark.parametrize(
+    ("path", "email"), [(PEOPLE, "dora@example.com"), (f"{PEOPLE}/limits", BRUNO.email), (f"{PEOPLE}/link", "")]
+)
+async def test_a_wrong_year_is_a_mistake_in_the_time(
+    browser: PageBrowser, setup: AuthSetup, path: str, email: str, time: str
+) -> None:
+    before = await find_house(setup)
+    await browser.log_in()
+    await browser.get(f"{path}?plant={HOUSE.id}&email={email}")
+    answer = await browser.send(path, email=email, begin=time)
+    assert (answer.status_code, "This is not a date and a time." in answer.text) == (400, True)
+    assert await find_house(setup) == before
+
+
 async def test_parallel_requests_do_not_exceed_the_invitations_of_an_hour(browser: PageBrowser, setup: AuthSetup) -> None:
     await browser.log_in()
     page = (await browser.get(OF_HOUSE)).text

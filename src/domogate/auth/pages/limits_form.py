@@ -7,7 +7,7 @@ import msgspec
 
 from domogate.auth.pages.browser import Form
 from domogate.auth.pages.language import Language
-from domogate.common.times import find_time_zone
+from domogate.common.times import LATEST_LOCAL, find_time_zone
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
@@ -138,9 +138,12 @@ def _read_time(form: Form, field: str, before: float | None, zone: Zone) -> floa
     if not text or text == _print_field(before, zone):
         return before if text else None
     try:
-        return datetime.strptime(text[:16], _TIME).replace(tzinfo=zone).timestamp()
+        at = datetime.strptime(text[:16], _TIME).replace(tzinfo=zone).timestamp()
     except (ValueError, OverflowError, OSError):
         raise WrongLimits(field, "guests.problem_time") from None
+    if not 0 <= at <= LATEST_LOCAL:
+        raise WrongLimits(field, "guests.problem_time")
+    return at
 
 
 def _print_field(at: float | None, zone: Zone) -> str:
