@@ -246,6 +246,7 @@ class TestTheRest:
         said = returned(await browser.authorize(CLASSIC, **plain, nonce=None))
         assert said["error"] == "invalid_request"
         assert "state or nonce is missing" in said["error_description"]
+        assert said["error_description"].isascii()
         assert (await browser.grant_access(CLASSIC, **plain, nonce="n-1"))["code"]
 
     async def test_but_what_it_sends_of_it_must_be_right(self, browser: Browser) -> None:

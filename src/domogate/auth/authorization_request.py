@@ -195,7 +195,7 @@ def _parse_challenge(given: Mapping[str, str], client: Client) -> str | None:
     challenge, method = given.get("code_challenge"), given.get("code_challenge_method")
     if challenge is None and method is None and client.confidential and client.pkce_exempt:
         if not {"state", "nonce"} & given.keys():
-            raise _invalid("The parameter state or nonce is missing: a request without PKCE needs one of them (RFC 9700 §2.1).")
+            raise _invalid("The parameter state or nonce is missing: a request without PKCE needs one of them (RFC 9700).")
         return None
     if challenge is None:
         raise _invalid("The parameter code_challenge is missing: PKCE with S256 is required (RFC 7636).")

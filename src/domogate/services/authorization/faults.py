@@ -30,7 +30,7 @@ class OAuthError(StrEnum):
 class OAuthFault(Exception):
     """The request is refused, and this error is sent to the application.
 
-    The description has no quotes or backslashes (RFC 6749 §5.2).
+    The description is printable ASCII text without quotes and backslashes (RFC 6749 §5.2).
     """
 
     def __init__(self, error: OAuthError, description: str) -> None:
