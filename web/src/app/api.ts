@@ -3,7 +3,7 @@
 import { type Answer, DomogateError, ETagCache, type Exchange, exchange, Lost, readRefusal, type Refusal, RETRIES, send, withQuery } from "@domogate/client/core";
 import { hasText, language, t } from "./i18n";
 import { lose, reachable } from "./reachable";
-import { accessToken, checkOperator, renew } from "./session";
+import { accessToken, checkOperator, LoginEnded, renew } from "./session";
 
 const TIMEOUT = 15_000;
 const RULES = { ...RETRIES, attempts: 4 };
@@ -112,8 +112,9 @@ export async function request(method: string, path: string, options: Options = {
   });
 }
 
-/** Without a token, no request was sent. */
+/** Without a token, no request was sent. After the end of the login, another attempt does not help. */
 function isLost(error: unknown): never {
+  if (error instanceof LoginEnded) throw new ApiError(401);
   throw new Lost(String(error), false, false);
 }
 

@@ -36,6 +36,9 @@ export const wanted = signal<string | null>(null);
 /** The error of a login that failed, by its code in RFC 6749 §4.1.2.1. */
 export const loginError = signal<string | null>(null);
 
+/** Nobody is logged in in this browser any more. The door asks for the login. */
+export class LoginEnded extends Error {}
+
 let tokens: Tokens | null = null;
 let renewal: Promise<void> | null = null;
 let timer: number | undefined;
@@ -87,7 +90,8 @@ export function askForLogin(): void {
     return;
   }
   batch(() => {
-    wanted.value = path.value === "/" ? null : target;
+    // Requests of the page before may find out later that the login ended. The door still leads back to that page.
+    if (path.value !== "/") wanted.value = target;
     go("/", { replace: true });
   });
 }
@@ -108,7 +112,7 @@ function endGrant(): void {
   forget();
 }
 
-/** Get new tokens. Simultaneous calls share one request. Throws if the gateway cannot be reached or refuses. */
+/** Get new tokens. Simultaneous calls share one request. Throws if the gateway cannot be reached, and `LoginEnded` if it refuses. */
 export function renew(): Promise<void> {
   renewal ??= renewNow().finally(() => {
     renewal = null;
@@ -128,7 +132,7 @@ async function renewNow(): Promise<void> {
     forget();
     askForLogin();
   });
-  throw new Error("the login ended");
+  throw new LoginEnded("the login ended");
 }
 
 /** The gateway refused the person something that only operators may do. If the right was withdrawn, the pages do not offer it any more. */
@@ -145,7 +149,7 @@ export async function accessToken(): Promise<string> {
   const now = performance.now();
   if (!tokens || now >= tokens.expiresAt) await renew();
   else if (now >= tokens.renewAt) void renew().catch(() => undefined);
-  if (!tokens) throw new Error("nobody is logged in");
+  if (!tokens) throw new LoginEnded("nobody is logged in");
   return tokens.access;
 }
 
