@@ -5,9 +5,8 @@ import { computed, signal, type ReadonlySignal, type Signal } from "@preact/sign
 import { api, ApiError } from "../app/api";
 import type { Command, CommandResult, Module, ModuleNotice, State } from "./model";
 
-/** A command that has not ended. `state` is the state that the page shows until then. */
+/** The newest command, if it has not ended. `state` is the state that the page shows until then. */
 interface Pending {
-  readonly number: number;
   readonly state: State | null;
 }
 
@@ -21,7 +20,6 @@ export interface Failure {
 
 const LONGEST_COMMAND = 60_000;
 const SCENE = "run scene";
-let commands = 0;
 
 export class Device {
   readonly id: string;
@@ -32,6 +30,7 @@ export class Device {
   readonly isPending: ReadonlySignal<boolean>;
   readonly #pending = signal<Pending | null>(null);
   readonly #home: string;
+  #commands = 0;
 
   constructor(home: string, module: Module) {
     this.#home = home;
@@ -69,21 +68,25 @@ export class Device {
     return this.module.peek().unreachable?.why === "";
   }
 
-  /** Send a command and show `wanted` until its end. A second command does not wait for the first. */
+  /** Send a command and show `wanted` until its end. A second command does not wait for the first: then only the second one counts. */
   async send(command: Command, wanted: Partial<State> = {}): Promise<void> {
-    const number = ++commands;
+    const number = ++this.#commands;
     const shown = this.state.value;
     this.failure.value = null;
-    this.#pending.value = { number, state: shown && ({ ...shown, ...wanted } as State) };
+    this.#pending.value = { state: shown && ({ ...shown, ...wanted } as State) };
+    const failure = await this.#perform(command, () => number === this.#commands);
+    if (number !== this.#commands) return;
+    this.failure.value = failure;
+    this.#pending.value = null;
+  }
+
+  async #perform(command: Command, isNewest: () => boolean): Promise<Failure | null> {
     const began = performance.now();
     try {
-      const failure = command.do === SCENE ? await this.#run() : await this.#order(command);
-      this.failure.value = this.#pending.value.number === number ? failure : this.failure.value;
+      return command.do === SCENE ? await this.#run() : await this.#order(command, isNewest);
     } catch (error) {
       const detail = error instanceof ApiError ? error.words : String(error);
-      this.failure.value = { outcome: "not sent", detail, seconds: (performance.now() - began) / 1000 };
-    } finally {
-      if (this.#pending.value?.number === number) this.#pending.value = null;
+      return { outcome: "not sent", detail, seconds: (performance.now() - began) / 1000 };
     }
   }
 
@@ -92,12 +95,12 @@ export class Device {
     return null;
   }
 
-  async #order(command: Command): Promise<Failure | null> {
+  async #order(command: Command, isNewest: () => boolean): Promise<Failure | null> {
     const { outcome, detail, beganAt, endedAt, module } = await api.post<CommandResult>(`${this.#path}/commands`, command, {
       headers: { "idempotency-key": randomKey() },
       timeout: LONGEST_COMMAND,
     });
-    this.update(module);
+    if (isNewest()) this.update(module);
     if (outcome === "confirmed") return null;
     return { outcome, detail, seconds: (Date.parse(endedAt ?? beganAt) - Date.parse(beganAt)) / 1000 };
   }
