@@ -11,6 +11,10 @@ class Gateway {
   why = null;
   readings = 0;
   send = null;
+  state = null;
+  /** The status of the home. It is answered after this promise. */
+  status = 200;
+  held = null;
 
   answer = async (address, request = {}) => {
     const { pathname, searchParams } = new URL(address, location);
@@ -19,7 +23,8 @@ class Gateway {
     if (pathname === "/events") return this.#stream(request.signal);
     if (pathname.endsWith("/favourites")) return Response.json({ modules: [] });
     this.readings += 1;
-    return Response.json(this.#home());
+    await this.held;
+    return Response.json(this.#home(), { status: this.status });
   };
 
   #logIn(state) {
@@ -39,7 +44,7 @@ class Gateway {
 
   #home() {
     const unreachable = this.why && { why: this.why, since: SINCE };
-    const lamp = (id) => ({ id, name: id, kind: "light", roomId: null, state: null, reachable: !this.why, unreachable, lastHeardAt: null });
+    const lamp = (id) => ({ id, name: id, kind: "light", roomId: null, state: this.state, reachable: !this.why, unreachable, lastHeardAt: null });
     return { id: "h", name: "House", floors: [], rooms: [], modules: LAMPS.map(lamp) };
   }
 }
@@ -76,6 +81,37 @@ test("the reason of an absence is read once for all devices that become unreacha
     await until(() => open.changes === seen);
     mock.timers.tick(2_000);
     assert.equal(gateway.readings, before + 1, "a device that is back needs no reason");
+  } finally {
+    open.close();
+    mock.timers.reset();
+  }
+});
+
+test("an event that came while the home could not be read does not replace a newer state", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const gateway = new Gateway();
+  const light = (on) => ({ of: "light", on, level: null, color: null });
+  const report = (on) => gateway.send("state", { time: SINCE, data: { plantId: "h", moduleId: "a", reachable: true, absentSince: null, state: light(on) } });
+  globalThis.fetch = gateway.answer;
+  const open = new OpenHome("h");
+  try {
+    await until(() => open.home.value && gateway.send);
+    const lamp = open.device("a");
+    let answer;
+    gateway.held = new Promise((resolve) => (answer = resolve));
+    gateway.status = 500;
+    const failing = open.load();
+    report(false);
+    await until(() => lamp.state.value?.on === false);
+    answer();
+    await failing;
+    assert.equal(open.problem.value.status, 500);
+
+    report(true);
+    await until(() => lamp.state.value.on);
+    Object.assign(gateway, { held: null, status: 200, state: light(true) });
+    await open.load();
+    assert.equal(lamp.state.value.on, true);
   } finally {
     open.close();
     mock.timers.reset();

@@ -122,6 +122,7 @@ export class OpenHome {
     this.#again = this.#loading;
     if (this.#loading) return;
     this.#loading = true;
+    this.#early.length = 0; // Of a reading that failed.
     try {
       const path = `/home/v1/homes/${this.id}`;
       const former = { modules: this.favourites.value };
