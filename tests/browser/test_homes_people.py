@@ -44,6 +44,32 @@ async def test_the_page_about_people_looks_right(chromium: Browser, demo: Gatewa
         await expect(dialog.get_by_text(NO_ROOM)).to_be_in_viewport(ratio=1)
 
 
+async def test_a_click_beside_a_dialog_loses_neither_entries_nor_a_link(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_page(walk, "People")
+        await walk.page.get_by_role("button", name="Invite by link").click()
+        dialog, note = walk.page.get_by_role("dialog"), walk.page.get_by_label("Who is it for?")
+        await note.fill("The friendly neighbour")
+        place = await note.bounding_box()
+        assert place is not None
+        # The person selects the text with the mouse, and releases it to the left of the dialog.
+        await walk.page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+        await walk.page.mouse.down()
+        await walk.page.mouse.move(20, place["y"] + place["height"] / 2, steps=4)
+        await walk.page.mouse.up()
+        await expect(note).to_have_value("The friendly neighbour")
+        await walk.page.mouse.click(20, 20)
+        await expect(note).to_have_value("The friendly neighbour")
+        await dialog.get_by_role("button", name="Make the link").click()
+        link = dialog.locator(".secret")
+        await expect(link).to_be_visible()
+        await walk.page.mouse.click(20, 20)
+        await expect(link).to_be_visible()
+        await dialog.get_by_role("button", name="I have stored it").click()
+        await walk.page.get_by_role("button", name="Remove the link: The friendly neighbour").click()
+        assert await walk.shows("The link is removed.")
+
+
 async def test_an_owner_invites_a_guest_changes_the_rooms_and_removes_the_guest(chromium: Browser, demo: Gateway) -> None:
     there = visit(chromium, demo, who=ANNA, time_zone="America/New_York")
     async with there as anna, visit(chromium, demo, who=FABIO) as fabio:

@@ -13,7 +13,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Shown while it is rendered. */
+/** Shown while it is rendered. A click beside it does not close it: it may have entries, or a secret that is shown only once. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -30,10 +30,6 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       onCancel={(event) => {
         event.preventDefault();
         onClose();
-      }}
-      onClick={(event) => {
-        // The dialog fills its box: a click on the element itself is a click beside it.
-        if (event.target === element.current) onClose();
       }}
     >
       <div class="dialog-body">
