@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.async_api import Browser, FilePayload, expect
+from playwright.async_api import Browser, Dialog, FilePayload, expect
 
 from support.gateway import Gateway
 from support.pages import visit
@@ -80,6 +80,36 @@ async def test_a_document_is_edited_compared_and_imported(chromium: Browser, wor
         await expect(question).to_contain_text("Removed 1 (zoe@example.com). The import removes records.")
         await question.get_by_role("button", name="Import").click()
         await expect(page.locator(".toast").last).to_contain_text("Removed 1")
+
+
+async def test_the_page_asks_before_changes_are_lost(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        page = walk.page
+        navigation, title = page.get_by_role("navigation", name="Console"), page.get_by_role("heading", level=1)
+        await walk.open("/console/people")
+        await navigation.get_by_role("link", name="Estate file").click()
+        assert await walk.shows("The text has no mistakes.")
+        await page.get_by_role("textbox").first.press("Control+Home")
+        await page.keyboard.type("# My long work\n")
+        asked: list[str] = []
+        answers = iter([False, False, True])
+
+        async def answer(dialog: Dialog) -> None:
+            asked.append(dialog.message)
+            await (dialog.accept() if next(answers) else dialog.dismiss())
+
+        page.on("dialog", answer)
+        await navigation.get_by_role("link", name="Drivers", exact=True).click()
+        await expect(page).to_have_url(f"{demo.base_url}/console/estate")
+        await page.evaluate("history.back()")
+        await page.wait_for_function("history.state === null && location.pathname === '/console/estate'")
+        await expect(page.get_by_text("# My long work")).to_be_visible()
+        await expect(title).to_have_text("Estate file")
+        await navigation.get_by_role("link", name="Drivers", exact=True).click()
+        await expect(title).to_have_text("Drivers")
+        assert asked == ["Your changes are not imported. Do you want to leave the page and lose them?"] * 3
+        await navigation.get_by_role("link", name="Estate file").click()
+        await expect(title).to_have_text("Estate file")
 
 
 async def test_the_page_says_why_a_document_cannot_be_checked(chromium: Browser, demo: Gateway) -> None:

@@ -15,6 +15,21 @@ export const query = computed(() => address.value.searchParams);
 /** Whether the person followed a link of these pages, instead of opening this address directly. */
 export let followedLink = false;
 
+/** The question before the person leaves a page, if the page has one. It returns whether the person wants to leave. */
+let question: (() => boolean) | null = null;
+
+/** Ask before a link or the back button leads to another page. Returns a function that ends this. */
+export function askBeforeLeaving(ask: () => boolean): () => void {
+  question = ask;
+  return () => {
+    if (question === ask) question = null;
+  };
+}
+
+function mayLeaveFor({ pathname }: URL): boolean {
+  return pathname === address.value.pathname || !question || question();
+}
+
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -72,13 +87,16 @@ function follow(event: MouseEvent): void {
   if (!link || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
   if (!OWN.test(link.pathname) || (link.hash && link.pathname === location.pathname)) return;
   event.preventDefault();
+  if (!mayLeaveFor(new URL(link.href))) return;
   followedLink = true;
   go(link.href);
 }
 
 export function startRouter(): void {
   addEventListener("popstate", () => {
-    address.value = new URL(location.href);
+    const next = new URL(location.href);
+    if (mayLeaveFor(next)) address.value = next;
+    else history.pushState(null, "", address.value);
   });
   document.addEventListener("click", follow);
 }

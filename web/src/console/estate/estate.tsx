@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, request, textOf } from "../../app/api";
 import { count, formatNumber, t } from "../../app/i18n";
+import { askBeforeLeaving } from "../../app/router";
 import { Download } from "../../kit/download";
 import { MANAGE, useList } from "../../kit/load";
 import { ConfirmButton, Head, Section, when } from "../../kit/parts";
@@ -101,13 +102,17 @@ function Workplace({ present, onImported }: { present: Text; onImported: () => P
   );
 }
 
-/** Ask before the browser leaves a page with changes that were not imported. */
+/** Ask before the person leaves a page with changes that were not imported: another page of the gateway, or another site. */
 function useWarning(isChanged: boolean): void {
   useEffect(() => {
     if (!isChanged) return;
     const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
     addEventListener("beforeunload", warn);
-    return () => removeEventListener("beforeunload", warn);
+    const stopAsking = askBeforeLeaving(() => confirm(t("console.estate.leave")));
+    return () => {
+      removeEventListener("beforeunload", warn);
+      stopAsking();
+    };
   }, [isChanged]);
 }
 
