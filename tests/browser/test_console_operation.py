@@ -214,3 +214,24 @@ async def test_signing_keys_are_rotated_only_after_a_question(chromium: Browser,
         await walk.page.get_by_role("dialog").get_by_role("button", name="Rotate").click()
         await expect(walk.page.get_by_role("dialog")).to_have_count(0)
         assert sent == [{"emergency": False}]
+
+
+async def test_the_first_application_gets_its_key_at_the_second_attempt(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        page, keys = walk.page, re.compile("/subscriptions$")
+        await page.route(keys, lambda route: route.fulfill(status=409, json={"detail": "No key."}))
+        await walk.open("/console/start?step=application")
+        await page.get_by_label("Name", exact=True).fill("Lobby display")
+        await page.get_by_label("Address to return to").fill("https://lobby.example/callback")
+        await page.get_by_role("button", name="Register the application").click()
+        await expect(page.get_by_role("alert")).to_contain_text("No key.")
+        await page.unroute(keys)
+        await page.get_by_label("Address to return to").fill("https://lobby.example/login")
+        await page.get_by_role("button", name="Register the application").click()
+        shown = page.locator(".facts code")
+        await expect(shown).to_have_count(3)  # the id, the secret of the first attempt, and the key
+        await expect(shown.first).to_have_text("lobby-display")
+        assert all("409" in complaint for complaint in walk.complaints), walk.complaints
+        walk.complaints.clear()
+        await walk.open("/console/applications/lobby-display")
+        await expect(page.get_by_text("https://lobby.example/login")).to_be_visible()

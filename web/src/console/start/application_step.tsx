@@ -1,6 +1,6 @@
 /** Register the first application and issue its subscription key. The secret and the key are shown once. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api } from "../../app/api";
 import { t } from "../../app/i18n";
 import { MANAGE } from "../../kit/load";
@@ -12,9 +12,12 @@ import { StepForm } from "./step_form";
 
 const SCOPES = ["openid", "profile", "offline_access", "topology.read", "light.read", "light.write", "plug.read", "plug.write", "scene.launch", "comfort.read", "comfort.write"];
 
-interface Registered {
+interface Made {
   readonly client: Client;
   readonly secret: string | null;
+}
+
+interface Registered extends Made {
   readonly key: string;
 }
 
@@ -27,11 +30,14 @@ export function ApplicationStep({ onDone }: { onDone: () => void }) {
   const [name, setName] = useState("");
   const [redirect, setRedirect] = useState("");
   const [registered, setRegistered] = useState<Registered | null>(null);
+  // If the key fails, another attempt continues with the application that exists: its secret is not shown again.
+  const made = useRef<Made | null>(null);
   const register = async (): Promise<void> => {
-    const body = { id: idOf(name), name: name.trim(), confidential: true, redirectUris: [redirect.trim()], scopes: SCOPES };
-    const { client, secret } = await api.post<{ client: Client; secret: string | null }>(`${MANAGE}/clients`, body);
+    const body = { name: name.trim(), redirectUris: [redirect.trim()] };
+    if (made.current) await api.patch(`${MANAGE}/clients/${made.current.client.id}`, body);
+    else made.current = await api.post<Made>(`${MANAGE}/clients`, { id: idOf(name), confidential: true, scopes: SCOPES, ...body });
     const { key } = await api.post<{ key: string }>(`${MANAGE}/subscriptions`, { name: name.trim() });
-    setRegistered({ client, secret, key });
+    setRegistered({ ...made.current, key });
   };
   if (!registered) {
     return (
