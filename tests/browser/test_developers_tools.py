@@ -177,6 +177,19 @@ async def test_the_event_stream_resumes_after_a_pause(chromium: Browser, demo: G
         await expect(lamp).not_to_have_count(0)
 
 
+async def test_the_event_stream_uses_a_filter_that_is_changed_while_it_is_connected(chromium: Browser, demo: Gateway) -> None:
+    switch_lamp(demo, on=False)
+    async with visit(chromium, demo, who=ANNA) as walk:
+        page = walk.page
+        await walk.open("/developers/stream")
+        await page.get_by_label("Kind").select_option("people")
+        await page.get_by_role("button", name="Connect").click()
+        await expect(page.get_by_role("status").get_by_text("Connected")).to_be_visible()
+        await page.get_by_label("Kind").select_option("state")
+        switch_lamp(demo, on=True)
+        await expect(page.get_by_role("listitem").filter(has_text="Ceiling lamp")).not_to_have_count(0)
+
+
 def switch_lamp(gateway: Gateway, *, on: bool) -> None:
     person = gateway.people[ANNA]
     path = (

@@ -1,6 +1,6 @@
 /** Event stream viewer: connect, filter, pause, and resume after the last event. */
 
-import { useSignal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { formatClock, t } from "../app/i18n";
 import { EVENT_KINDS, listen, type LiveEvent, type LiveStream } from "../app/live";
@@ -66,6 +66,11 @@ function Viewer() {
       shown.value = [{ number: received.value, at: new Date(), id, event }, ...shown.value].slice(0, MOST);
     });
   };
+  /** An open stream continues with the new filter: the page always shows the filter that is used. */
+  const filter = (by: Signal<string>, value: string): void => {
+    by.value = value;
+    if (open.current) connect(lastId.value);
+  };
   const live = stream.value?.liveness.value.live ?? false;
   const state = stream.value ? (live ? "live" : "connecting") : lastId.value ? "paused" : "closed";
   return (
@@ -73,8 +78,8 @@ function Viewer() {
       <Show of={homes}>
         {(list) => (
           <div class="panel stream-filter">
-            <Select label={t("developers.stream.home")} value={home.value} options={[["", t("developers.stream.all_homes")], ...list.map(({ id, name }) => [id, name] as const)]} onChange={(value) => (home.value = value)} />
-            <Select label={t("developers.stream.kind")} value={kind.value} options={[["", t("developers.stream.all_kinds")], ...EVENT_KINDS.map((one) => [one, one] as const)]} onChange={(value) => (kind.value = value)} />
+            <Select label={t("developers.stream.home")} value={home.value} options={[["", t("developers.stream.all_homes")], ...list.map(({ id, name }) => [id, name] as const)]} onChange={(value) => filter(home, value)} />
+            <Select label={t("developers.stream.kind")} value={kind.value} options={[["", t("developers.stream.all_kinds")], ...EVENT_KINDS.map((one) => [one, one] as const)]} onChange={(value) => filter(kind, value)} />
             <Switch label={t("developers.stream.present")} on={present.value} onChange={(on) => (present.value = on)} />
             <div class="buttons">
               {stream.value ? (
