@@ -176,6 +176,25 @@ async def test_a_module_gets_another_name_and_other_options_and_the_change_is_un
         walk.complaints.clear()
 
 
+async def test_wrong_json_in_an_option_is_named_at_its_field(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        page, form = walk.page, walk.page.get_by_role("dialog")
+        await walk.open("/console/plants")
+        await page.get_by_role("link", name="Casa Bianchi", exact=True).click()
+        await page.get_by_role("link", name="Hall lamp", exact=True).click()
+        await page.get_by_role("button", name="Change", exact=True).click()
+        await form.get_by_label("Driver").select_option("mqtt")
+        await form.get_by_label("dialect").select_option("generic")
+        state = form.get_by_label("state", exact=True)
+        await state.fill('{"on": {"topic": "home/hall" "path": "power"}}')
+        await form.get_by_role("button", name="Save").click()
+        await expect(form.get_by_role("alert")).to_contain_text("This is not JSON. Expected ',' or '}' after property value")
+        await expect(state).to_have_attribute("aria-invalid", "true")
+        await expect(state).to_have_value('{"on": {"topic": "home/hall" "path": "power"}}')
+        await state.fill("{}")
+        await expect(form.get_by_role("alert")).to_have_count(0)
+
+
 async def test_a_plant_is_added_and_changed(chromium: Browser, workshop: Gateway) -> None:
     async with visit(chromium, workshop, who=LUCIA) as walk:
         page = walk.page

@@ -18,7 +18,7 @@ export type FormField =
   | (Base & { readonly kind: "text"; readonly value?: string; readonly type?: "email" | "number" | "date" | "datetime-local" | "url"; readonly required?: boolean; readonly step?: string; readonly min?: number; readonly max?: number })
   | (Base & { readonly kind: "choice"; readonly value: string; readonly options: readonly (readonly [string, string])[] })
   | (Base & { readonly kind: "switch"; readonly value: boolean })
-  /** A text of several lines. */
+  /** JSON, or nothing. */
   | (Base & { readonly kind: "block"; readonly value: string })
   /** A list of texts, one on each line. */
   | (Base & { readonly kind: "lines"; readonly value: readonly string[]; /** The sentence if there is no line. */ readonly required?: string | undefined })
@@ -94,7 +94,17 @@ export function FormDialog({ title, about, fields, submit, danger = false, onSub
 }
 
 function mistakeOf(field: FormField, values: Values): string {
+  if (field.kind === "block") return jsonMistake(text(values, field.name));
   return (field.kind === "choices" || field.kind === "lines") && !lines(values, field.name).length ? (field.required ?? "") : "";
+}
+
+function jsonMistake(given: string): string {
+  try {
+    if (given) JSON.parse(given);
+    return "";
+  } catch (error) {
+    return t("common.not_json", { problem: error instanceof Error ? error.message : "" });
+  }
 }
 
 function OneField({ field, mistake, value, onInput }: { field: FormField; mistake: string; value: Value; onInput: (value: Value) => void }) {
@@ -115,7 +125,7 @@ function OneField({ field, mistake, value, onInput }: { field: FormField; mistak
     case "lines":
       return <Block label={field.label} value={(value as readonly string[]).join("\n")} hint={field.hint ?? t("common.one_per_line")} mistake={mistake} onInput={(words) => onInput(words.split("\n"))} />;
     case "block":
-      return <Block label={field.label} value={String(value)} hint={field.hint ?? ""} onInput={onInput} />;
+      return <Block label={field.label} value={String(value)} hint={field.hint ?? ""} mistake={mistake} onInput={onInput} />;
     case "choices":
       return (
         <Choices label={field.label} hint={field.hint ?? ""} options={field.options} present={field.value} chosen={value as readonly string[]} onChoose={onInput}>
