@@ -8,7 +8,7 @@ from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredState
 from domogate.stores import SqlStore, changes, recorder
-from support.clocks import NOW, ManualClock
+from support.clocks import DAY, NOW, ManualClock
 from support.stores import HOUSE, LAMP, LAMP_IS_ON, PLUG, ChangeRecorder, an_id, record_changes
 
 
@@ -142,6 +142,27 @@ class TestPrune:
         assert [change.cursor for change in await filled_store.list_changes(0, 100)] == [newest]
         await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
         assert await filled_store.newest_cursor() > newest
+
+    async def test_changes_of_a_time_when_the_clock_was_far_ahead_do_not_keep_later_ones(
+        self, filled_store: SqlStore, clock: ManualClock
+    ) -> None:
+        clock.at = NOW + 400 * DAY
+        count = changes.PRUNE_CHUNK + 7
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=n % 100)) for n in range(count)])
+        for day in (1, 2, 11, 12):
+            clock.at = NOW + day * DAY
+            await filled_store.record([Report(HOUSE.id, LAMP.id, clock.at, LightState(on=False))])
+        await filled_store.prune_changes(clock.at - 7 * DAY)
+        assert [change.at for change in await filled_store.list_changes(0, 10_000)] == [NOW + 11 * DAY, NOW + 12 * DAY]
+
+    async def test_changes_from_before_the_clock_was_set_back_stay(self, filled_store: SqlStore, clock: ManualClock) -> None:
+        clock.at = NOW + 6 * DAY
+        await filled_store.record([Report(HOUSE.id, LAMP.id, clock.at, LightState(on=False))])
+        clock.at = NOW
+        await filled_store.record([Report(HOUSE.id, LAMP.id, clock.at, LightState(on=True))])
+        kept = len(await filled_store.list_changes(0, 100))
+        await filled_store.prune_changes(clock.at - 1)
+        assert len(await filled_store.list_changes(0, 100)) == kept
 
     async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(self, filled_store: SqlStore) -> None:
         count = changes.PRUNE_CHUNK * 2 + 7

@@ -19,6 +19,8 @@ from domogate.stores.tables.feed import changes
 from domogate.stores.tables.notices import parked
 
 PRUNE_CHUNK = 1_000
+FAR_AHEAD = 7 * 86_400.0
+"""In seconds. A clock that is further ahead than this is wrong, and nothing is pruned while it is wrong (Decision 0071)."""
 
 _AFTER = CHANGES_BETWEEN.limit(bindparam("limit"))
 _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
@@ -62,12 +64,14 @@ def _has_late_index(connection: Connection) -> bool:
 def prune_changes(tx: Transaction, before: float) -> bool:
     """Remove some of the changes that are older than the time `before`. Return True if there may be more such changes.
 
-    The newest change stays, because the next cursor is computed from it.
+    The newest change stays, because the next cursor is computed from it. A change that is far in the future was written while
+    the clock was wrong. It is removed together with the old changes: otherwise it would keep all changes that follow it.
     """
+    latest = tx.now + FAR_AHEAD
     oldest = select(changes.c.cursor, changes.c.at).order_by(changes.c.cursor).limit(PRUNE_CHUNK + 1)
     rows = tx.connection.execute(oldest).all()
     old = 0
-    while old < len(rows) - 1 and rows[old].at < before:
+    while old < len(rows) - 1 and not before <= rows[old].at <= latest:
         old += 1
     if old:
         last = rows[old - 1].cursor
