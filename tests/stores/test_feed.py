@@ -17,7 +17,7 @@ from domogate.stores import SqlStore, changes, writer
 from domogate.stores.presence import ALIVE
 from domogate.stores.subject import reads, writes
 from domogate.stores.tables.feed import gateways
-from support.clocks import NOW, ManualClock
+from support.clocks import DAY, NOW, ManualClock
 from support.stores import BRUNO, CARLA, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 
 
@@ -206,6 +206,19 @@ class TestWaitApplied:
         assert not await command_line.wait_applied(0.0)
         clock.at += ALIVE + 1
         assert await command_line.wait_applied(0.0)
+
+    async def test_a_gateway_that_was_killed_while_its_clock_was_ahead_is_not_waited_for(
+        self, open_store: OpenStore, database_url: str, clock: ManualClock
+    ) -> None:
+        dead = {"id": "dead", "applied": 0, "seen_at": clock.at + 400 * DAY}
+        command_line = await open_store(database_url, gateway=False)
+        await writes(lambda tx: tx.connection.execute(tx.upsert(gateways), dead))(command_line)
+        await command_line.save_user(CARLA)
+        assert await command_line.wait_applied(0.0)
+        gateway = await open_store(database_url)
+        assert await reads(lambda connection: connection.execute(select(gateways.c.id)).scalars().all())(gateway) == [
+            gateway.gateway_id
+        ]
 
     async def test_a_gateway_that_stopped_is_not_waited_for(self, open_store: OpenStore, database_url: str) -> None:
         gateway = await open_store(database_url, poll=30.0)

@@ -3,7 +3,7 @@
 A `domogate` command waits until all gateways have applied its changes.
 """
 
-from sqlalchemy import Connection, delete, exists, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, select
 
 from domogate.domain.ids import new_id
 from domogate.ports import Clock
@@ -13,6 +13,11 @@ from domogate.stores.tables.feed import gateways
 HEARTBEAT = 10.0
 ALIVE = 25.0
 """In seconds. A gateway without a heartbeat for this time counts as stopped."""
+_KEPT = 10 * ALIVE
+"""In seconds. A row whose heartbeat differs by more than this from the clock is removed.
+
+If the heartbeat is that far in the future, the gateway was killed while its clock was wrong, so it also counts as stopped.
+"""
 
 
 class Presence:
@@ -29,7 +34,7 @@ class Presence:
         Remove the rows of gateways that stopped long ago.
         """
         now = self._clock.now()
-        connection.execute(delete(gateways).where(gateways.c.seen_at < now - 10 * ALIVE))
+        connection.execute(delete(gateways).where(~gateways.c.seen_at.between(now - _KEPT, now + _KEPT)))
         connection.execute(self._database.upsert(gateways), {"id": self.id, "applied": applied, "seen_at": now})
 
     def leave(self, connection: Connection) -> None:
@@ -38,11 +43,15 @@ class Presence:
 
 def all_applied(connection: Connection, cursor: int, now: float, except_id: str) -> bool:
     """Return True if all other running gateways have applied the changes up to `cursor`."""
-    behind = exists().where(gateways.c.applied < cursor, gateways.c.seen_at > now - ALIVE, gateways.c.id != except_id)
+    behind = exists().where(gateways.c.applied < cursor, _is_alive(now), gateways.c.id != except_id)
     return not connection.execute(select(behind)).scalar()
 
 
 def any_running(connection: Connection, now: float, except_id: str) -> bool:
     """Return True if another gateway runs on this database."""
-    running = exists().where(gateways.c.seen_at > now - ALIVE, gateways.c.id != except_id)
+    running = exists().where(_is_alive(now), gateways.c.id != except_id)
     return bool(connection.execute(select(running)).scalar())
+
+
+def _is_alive(now: float) -> ColumnElement[bool]:
+    return and_(gateways.c.seen_at > now - ALIVE, gateways.c.seen_at <= now + _KEPT)
