@@ -53,10 +53,15 @@ class TestWithinTheBounds:
                 40, program=11, temperature=Reading(451, Unit.FAHRENHEIT, 0.0), humidity=Reading(100, Unit.PERCENT, 0.0)
             ),
             PlugState(on=True, power=watts(0), energy=Reading(100_000, Unit.WATT_HOUR, 0.0)),
+            EnergyMeterState(power=watts(1e12), energy=Reading(1e15, Unit.WATT_HOUR, 0.0)),
         ],
     )
     def test_nothing_is_found(self, state: State) -> None:
         assert find_breach(Report("p", "m", 0.0, state=state)) is None
+
+    @pytest.mark.parametrize(("value", "unit"), [(1e15, Unit.WATT_HOUR), (-40.0, Unit.CELSIUS), (100.0, Unit.PERCENT)])
+    def test_nor_in_readings(self, value: float, unit: Unit) -> None:
+        assert find_breach(Report("p", "m", 0.0, readings=(("measure", Reading(value, unit, 0.0)),))) is None
 
 
 class TestOutsideTheBounds:
@@ -83,6 +88,13 @@ class TestOutsideTheBounds:
 
     def test_readings_count_as_well(self) -> None:
         assert breach_of(readings=(("power", watts(-1)),)).startswith("power is ")
+
+    @pytest.mark.parametrize("unit", [Unit.WATT, Unit.WATT_HOUR, Unit.CELSIUS])
+    def test_a_reading_whose_sum_could_overflow_is_a_breach(self, unit: Unit) -> None:
+        assert breach_of(readings=(("measure", Reading(1e300, unit, 0.0)),)).startswith("measure is ")
+
+    def test_a_temperature_far_below_zero_is_a_breach(self) -> None:
+        assert breach_of(readings=(("temperature", Reading(-1e300, Unit.CELSIUS, 0.0)),)).startswith("temperature is ")
 
     def test_what_is_no_number_is_a_breach(self) -> None:
         assert breach_of(state=light(level="bright")).startswith("not a valid report")

@@ -301,15 +301,13 @@ def _meter(state: EnergyMeterState) -> _Values:
     return _readings((("power", state.power), ("energy", state.energy)))
 
 
-# The contract limits the consumption of a plug (Spec 2.13), but not the count of a meter.
-_UPPER = {Unit.WATT: math.inf, Unit.WATT_HOUR: math.inf, Unit.PERCENT: 100}
+_MOST = 1e15  # The contract does not limit the count of a meter. But sums of much larger numbers could overflow.
+_LIMITS = {Unit.WATT: (0, _MOST), Unit.WATT_HOUR: (0, _MOST), Unit.PERCENT: (0, 100)}
 
 
 def _readings(readings: Iterable[tuple[str, Reading | None]]) -> _Values:
     return [
-        (what, reading.value, 0, _UPPER[reading.unit])
-        for what, reading in readings
-        if reading is not None and reading.unit in _UPPER
+        (what, reading.value, *_LIMITS.get(reading.unit, (-_MOST, _MOST))) for what, reading in readings if reading is not None
     ]
 
 
