@@ -18,7 +18,7 @@ from domogate.stores import SqlStore
 from domogate.stores.direct import Write
 from domogate.stores.engine import MOST_EVENTS, Transaction
 from domogate.stores.subject import reads, writes
-from support.clocks import NOW, ManualClock
+from support.clocks import NOW
 from support.houses import house_of, houses, lamp_of, lamp_on
 from support.stored_orders import an_order
 from support.stores import ANNA, CARLA, HOUSE, LAMP, SMALL, HeldStore, OpenStore, an_id, record_changes
@@ -308,22 +308,3 @@ class TestFailures:
         assert not stopping.done()
         connection.rollback()
         await asyncio.gather(waiting, stopping)
-
-
-class TestAGatewayThatFellBehind:
-    async def test_is_told_that_changes_are_lost_and_then_goes_on(
-        self, open_store: OpenStore, postgres_url: str, clock: ManualClock
-    ) -> None:
-        busy = await open_store(postgres_url, member=True)
-        behind = await open_store(postgres_url, member=True, poll=3600.0)
-        recorded = record_changes(behind)
-        for user in (ANNA, CARLA):
-            await busy.save_user(user)
-        clock.at += 1
-        await busy.prune_changes(clock.at)
-        behind.poll_now()
-        await until(lambda: bool(recorded.changes))
-        assert [type(event) for event in recorded.events] == [ChangesLost]
-        await behind.save_user(CARLA)
-        assert recorded.events[1:] == [UserChanged(user_id=CARLA.id)]
-        assert behind.knowledge_age() < 3600

@@ -90,6 +90,8 @@ class TransactionStart(NamedTuple):
     """The cursor of the newest change that the transaction sees."""
     structure: int = 0
     """A number that changes when a transaction has changed plants or states under the exclusive lock."""
+    pruned: int = 0
+    """All changes up to this cursor are removed. It is 0 on SQLite, where no other process removes changes."""
 
 
 class FeedRead(NamedTuple):

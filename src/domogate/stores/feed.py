@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from domogate.common.log import get_logger
 from domogate.domain.events import Change, ChangesLost
 from domogate.stores.codec import decode_event
-from domogate.stores.cursors import CHANGES_BETWEEN, Rows, changes_from_rows, complete_cursor
+from domogate.stores.cursors import CHANGES_BETWEEN, Rows, TransactionStart, changes_from_rows, complete_cursor
 from domogate.stores.engine import Database
 
 PAGE = 1_000
@@ -61,14 +61,17 @@ class Feed:
         with self._database.reading.begin() as connection:
             self.delivered = complete_cursor(connection)
 
-    def read_missing(self, connection: Connection, newest: int) -> FeedPage:
-        """Return the changes that were not delivered yet, up to the cursor `newest`. They count as delivered from now on.
+    def read_missing(self, connection: Connection, start: TransactionStart) -> FeedPage:
+        """Return the changes that were not delivered yet. They count as delivered from now on.
 
-        The transaction must hold the exclusive lock: without this lock, a change with a lower cursor could still appear later.
+        `start` is the start of the transaction. The transaction must hold the exclusive lock: without this lock, a change with
+        a lower cursor could still appear later. The result can be ChangesLost, as in `poll`.
         """
         began = time.monotonic()
-        rows = connection.execute(CHANGES_BETWEEN, {"after": self.delivered, "until": newest}).all()
-        self.delivered = newest
+        if start.pruned > self.delivered or start.position < self.delivered:
+            return self._lose(start.position, began)
+        rows = connection.execute(CHANGES_BETWEEN, {"after": self.delivered, "until": start.newest}).all()
+        self.delivered = start.newest
         self._mark, self.known_at = None, began
         return self._page(self._decode(rows))
 
@@ -79,7 +82,8 @@ class Feed:
     def poll(self) -> FeedPage:
         """Return the next changes, and count them as delivered. The call takes little time if there are no changes.
 
-        If changes were pruned before this process read them, the result is the one event ChangesLost instead.
+        If changes were pruned before this process read them, or if the server was replaced by an older copy, the result is the
+        one event ChangesLost instead.
         """
         if self._connection is None:
             self._connection = self._database.connect_to_feed()
@@ -90,12 +94,7 @@ class Feed:
             return FeedPage((), ())
         read = self._database.read_feed(self._connection, self.delivered, PAGE)
         if read.is_lost:
-            _log.error("changes were removed before this gateway read them; it forgets what it knows", after=self.delivered)
-            self._own.clear()
-            self.delivered = read.position
-            self._mark, self.known_at = None, began
-            lost = [Change(read.position, time.time(), ChangesLost())]
-            return FeedPage(lost, lost)
+            return self._lose(read.position, began)
         if len(read.rows) == PAGE:
             self.delivered = read.rows[-1].cursor
             return self._page(self._decode(read.rows), more=True)
@@ -103,6 +102,15 @@ class Feed:
         self._token = token
         self._note_knowledge(began, read.newest)
         return self._page(self._decode(read.rows))
+
+    def _lose(self, position: int, began: float) -> FeedPage:
+        """Continue at the cursor `position` without the changes before it."""
+        _log.error("changes were removed before this gateway read them; it forgets what it knows", after=self.delivered)
+        self._own.clear()
+        self.delivered = position
+        self._mark, self.known_at = None, began
+        lost = [Change(position, time.time(), ChangesLost())]
+        return FeedPage(lost, lost)
 
     def _note_knowledge(self, began: float, newest: int) -> None:
         """Set `known_at` after a read that began at `began` and saw the changes up to the cursor `newest`.

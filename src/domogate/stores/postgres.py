@@ -98,7 +98,7 @@ _OWN = func.pg_current_xact_id()
 _COMPLETE = _cursor_at(func.pg_snapshot_xmin(func.pg_current_snapshot())) - 1
 _NEXT = _cursor_at(func.pg_snapshot_xmax(func.pg_current_snapshot()))
 _NEWEST = func.coalesce(select(func.max(changes.c.cursor)).scalar_subquery(), 0)
-_START = DirectStatement(select(_cursor_at(_OWN), _NEWEST, feed.c.structure))
+_START = DirectStatement(select(_cursor_at(_OWN), _NEWEST, feed.c.structure, feed.c.pruned))
 
 _span = (
     select(_COMPLETE.label("position"), _NEWEST.label("newest"), _NEXT.label("next"), feed.c.pruned)

@@ -222,8 +222,8 @@ class Writer:
         if shared:
             self._recorder.begin_shared(start.structure, {fence for unit in batch for fence in unit.fences})
         else:
-            if start.newest > self._feed.delivered:
-                self._hand_over(self._feed.read_missing(connection, start.newest))
+            if not start.newest <= self._feed.delivered <= start.position:
+                self._hand_over(self._feed.read_missing(connection, start))
             # No change can appear before this transaction, because it has the exclusive lock.
             self._feed.delivered = start.position
             self._recorder.structure = start.structure
