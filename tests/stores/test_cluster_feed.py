@@ -15,9 +15,11 @@ from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore
+from domogate.stores.cursors import MOST_EVENTS
 from domogate.stores.direct import Write
-from domogate.stores.engine import MOST_EVENTS, Transaction
+from domogate.stores.engine import Transaction
 from domogate.stores.subject import reads, writes
+from domogate.stores.write_lock import WriteLock
 from support.clocks import NOW
 from support.houses import house_of, houses, lamp_of, lamp_on
 from support.stored_orders import an_order
@@ -41,6 +43,11 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def on(level: int) -> Report:
     return Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=level))
+
+
+def _emit_too_many(tx: Transaction) -> None:
+    for _ in range(MOST_EVENTS + 1):
+        tx.emit(UserChanged(user_id=CARLA.id))
 
 
 @pytest.fixture
@@ -211,15 +218,26 @@ class TestCursors:
         assert recorded.cursors[0] > huge
         assert [change.cursor for change in await other.list_changes(huge, 10)] == recorded.cursors
 
-    async def test_a_write_with_too_many_changes_is_refused(self, open_store: OpenStore, postgres_url: str) -> None:
-        store = await open_store(postgres_url)
+    async def test_a_write_with_very_many_changes_is_followed_by_higher_cursors(
+        self, open_store: OpenStore, postgres_url: str
+    ) -> None:
+        store = await open_store(postgres_url, member=True)
+        other = await open_store(postgres_url, member=True)
+        of_store, of_other = record_changes(store), record_changes(other)
+        await writes(_emit_too_many)(store)
+        await store.save_user(CARLA)
+        await until(lambda: len(of_other.changes) == MOST_EVENTS + 2)
+        await other.save_user(ANNA)
+        await until(lambda: len(of_store.changes) == MOST_EVENTS + 3)
+        assert of_store.cursors == of_other.cursors == sorted(set(of_store.cursors))
+        assert of_store.events[-2:] == [UserChanged(user_id=CARLA.id), UserChanged(user_id=ANNA.id)]
 
-        def write(tx: Transaction) -> None:
-            for _ in range(MOST_EVENTS + 1):
-                tx.emit(UserChanged(user_id=CARLA.id))
-
+    async def test_a_write_with_a_shared_lock_and_too_many_changes_is_refused(
+        self, open_store: OpenStore, postgres_url: str
+    ) -> None:
+        store = await open_store(postgres_url, member=True)
         with pytest.raises(ValueError, match="at most 65535 changes"):
-            await writes(write)(store)
+            await writes(_emit_too_many, lock=WriteLock.SHARED)(store)
         await store.save_user(CARLA)
         assert len(await store.list_changes(0, 10)) == 1
 

@@ -13,6 +13,7 @@ from domogate.domain.plants import Ambient, Invitation, Member, Module, Topology
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.stores import SqlStore
+from domogate.stores.cursors import MOST_EVENTS
 from support.clocks import NOW
 from support.house_estate import SMALL_COUNTS, SMALL_EVENTS, ZERO, change, house_in, with_house
 from support.stores import (
@@ -150,3 +151,15 @@ class TestAModuleThatIsNoLongerSimulated:
         assert stored.states.keys() == {PLUG.id}
         assert await store.list_readings(LAMP.id, 0.0, NOW + 1, 10) == []
         assert await store.list_readings(PLUG.id, 0.0, NOW + 1, 10) == [("power", power)]
+
+
+class TestManyUsers:
+    @pytest.mark.slow
+    async def test_more_than_a_transaction_has_cursors_are_imported(self, store: SqlStore) -> None:
+        recorded = record_changes(store)
+        users = tuple(User(an_id(1 << 32 | number), f"user{number}@example.com") for number in range(MOST_EVENTS + 1))
+        summary = await store.import_in_parts(Estate(users=users), [])
+        assert summary.added["users"] == len(users)
+        await store.save_user(ANNA)
+        assert recorded.cursors == sorted(set(recorded.cursors))
+        assert len(recorded.cursors) == len(users) + 1

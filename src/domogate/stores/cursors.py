@@ -19,6 +19,12 @@ from domogate.stores.tables.feed import changes
 
 Rows = Sequence[Row[*tuple[Any, ...]]]
 
+MOST_EVENTS = 0xFFFF
+"""The number of events for which each transaction has cursors. On PostgreSQL, a cursor has 16 bits for the number of an event.
+
+A transaction with more events calls `Database.reserve_cursors`.
+"""
+
 SELECT_CHANGES = select(changes.c.cursor, changes.c.at, changes.c.event).order_by(changes.c.cursor)
 CHANGES_BETWEEN = SELECT_CHANGES.where(changes.c.cursor > bindparam("after"), changes.c.cursor <= bindparam("until"))
 _MAX = select(func.max(changes.c.cursor)).scalar_subquery()

@@ -19,7 +19,7 @@ from sqlalchemy.sql.dml import UpdateBase
 from domogate.common.log import get_logger
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
-from domogate.stores.cursors import FeedRead, TransactionStart
+from domogate.stores.cursors import MOST_EVENTS, FeedRead, TransactionStart
 from domogate.stores.direct import DirectStatement, Write, execute_text, time_is_up
 from domogate.stores.tables.feed import changes
 from domogate.stores.write_lock import WriteLock
@@ -27,8 +27,6 @@ from domogate.stores.write_lock import WriteLock
 T = TypeVar("T")
 
 READERS = 4
-MOST_EVENTS = 0xFFFF
-"""The number of events that one transaction can have. On PostgreSQL, a cursor has 16 bits for the number of an event."""
 # Errors are logged. They must not show the parameters, which contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = DirectStatement(insert(changes))
@@ -148,6 +146,10 @@ class Database(ABC):
     @abstractmethod
     def connect_to_feed(self) -> Connection:
         """Return a connection for `change_token` and `read_feed`."""
+
+    @abstractmethod
+    def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
+        """Reserve cursors for a transaction with so many events. `exclusive`: it has the exclusive lock. Raises ValueError."""
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
@@ -272,10 +274,10 @@ class Transaction:
         elif rows:
             self.last_writes.append(write)
 
-    def write_changes(self) -> Sequence[Change]:
-        """Return the events as changes, which the commit writes. Raises ValueError if there are more than MOST_EVENTS."""
+    def write_changes(self, *, exclusive: bool) -> Sequence[Change]:
+        """Return the events as changes, which the commit writes. `exclusive`: the transaction has the exclusive lock."""
         if len(self.events) > MOST_EVENTS:
-            raise ValueError(f"one write can have at most {MOST_EVENTS} changes, not {len(self.events)}: split it")
+            self.database.reserve_cursors(self.connection, len(self.events), exclusive=exclusive)
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]
         rows = [
             (change.cursor, change.at, getattr(change.event, "plant_id", None), to_json(change.event)) for change in committed

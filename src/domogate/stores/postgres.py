@@ -33,7 +33,15 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from domogate.ports import StoreUnavailable
-from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCursorOf, FeedRead, OldestCursor, TransactionStart
+from domogate.stores.cursors import (
+    MOST_EVENTS,
+    SELECT_CHANGES,
+    CompleteCursor,
+    CompleteCursorOf,
+    FeedRead,
+    OldestCursor,
+    TransactionStart,
+)
 from domogate.stores.direct import DirectStatement, Write, execute_text, wrap_error
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database
 from domogate.stores.postgres_driver import in_one_round_trip, limited_connection
@@ -127,6 +135,7 @@ _ADD_FEED = (
     )
     .on_conflict_do_nothing()
 )
+_RESERVE = update(feed).values(cursor_offset=feed.c.cursor_offset + bindparam("more"))
 _NOTE_PRUNED = update(feed).values(pruned=bindparam("last"))
 _NOTE_STRUCTURE = update(feed).values(structure=bindparam("position"))
 _CONNECT_SECONDS = "2"
@@ -245,6 +254,15 @@ class PostgresDatabase(Database):
             self.lock(connection)
             connection.execute(_ADD_FEED)
             connection.execute(_RAISE_CURSORS)
+
+    def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
+        """Use the cursors of the next transactions too: raise the offset, so that these transactions get higher cursors.
+
+        Without the exclusive lock, another transaction may already have these cursors.
+        """
+        if not exclusive:
+            raise ValueError(f"one write with a shared lock can have at most {MOST_EVENTS} changes, not {events}: split it")
+        connection.execute(_RESERVE, {"more": events // _EVENTS})
 
     def connect_to_feed(self) -> Connection:
         # The connection uses no transactions, so that reading the feed is one round trip to the server.

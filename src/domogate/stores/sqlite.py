@@ -196,6 +196,9 @@ class SqliteDatabase(Database):
         With SQLite, every transaction reads the changes of other processes, so it knows which plants changed.
         """
 
+    def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
+        """Does nothing: the next cursor is computed from the newest change, however many events a transaction has."""
+
     def connect_to_feed(self) -> Connection:
         return self.reading.connect()
 

@@ -240,7 +240,7 @@ class Writer:
             self._database.roll_back(connection)
             self._answer(batch)
             return
-        own = tx.write_changes()
+        own = tx.write_changes(exclusive=not shared)
         if is_exclusive and any(type(change.event) in (PlantChanged, StateChanged) for change in own):
             self._database.note_structure(connection, start.position)
             self._recorder.structure = start.position
