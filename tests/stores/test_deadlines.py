@@ -1,9 +1,11 @@
 """Every read and write of the store ends by its deadline, and nothing waits for a thread that hangs."""
 
 import asyncio
+import gc
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, suppress
 from math import inf
@@ -11,8 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Connection, text
 
+from domogate.domain.people import User
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoreTimeout
 from domogate.stores import SqlStore, sqlite, sqlite_url, writer, writer_limits
@@ -76,6 +80,34 @@ class TestAWriteThatHangs:
         with pytest.raises(StoreTimeout):
             await held
         store.released.set()
+
+
+class TestACallerWhoHasGivenUp:
+    @pytest.mark.parametrize("waits", [True, False], ids=["after its deadline", "because it was cancelled"])
+    async def test_the_store_does_not_keep_the_write(self, open_store: OpenStore, file: Path, waits: bool) -> None:
+        store = await open_store(sqlite_url(file), of=HeldStore, deadline=0.1 if waits else 60.0)
+        assert isinstance(store, HeldStore)
+
+        def rename(user: User) -> User:
+            return replace(user, name="Another name")
+
+        kept = weakref.ref(rename)
+        held = await store.hold(store.save_user(ANNA))
+        given_up = asyncio.ensure_future(store.change_user(ANNA.id, rename))
+        del rename
+        await asyncio.sleep(0)
+        if not waits:
+            given_up.cancel()
+        with suppress(StoreTimeout, asyncio.CancelledError):
+            await given_up
+        del given_up
+        store.released.set()
+        with suppress(StoreTimeout):
+            await held
+        for _ in range(2):  # The writer thread has its last batch until it takes the next one.
+            await in_time(lambda: store.save_user(BRUNO))
+        gc.collect()
+        assert kept() is None
 
 
 class TestALockOfAnotherProcess:

@@ -228,15 +228,15 @@ class Writer:
             self._feed.delivered = start.position
             self._recorder.structure = start.structure
         # Writes whose callers have given up are not executed.
-        batch = [unit for unit in batch if not unit.future.done()]
+        wanted = [unit for unit in batch if not unit.future.done()]
         tx = Transaction(self._database, connection, self._clock.now(), start.position)
-        Batch(batch, self._recorder).run(tx)
-        failed = [(unit, unit.error) for unit in batch if unit.error is not None]
+        Batch(wanted, self._recorder).run(tx)
+        failed = [(unit, unit.error) for unit in wanted if unit.error is not None]
         for unit, error in failed:
-            if can_succeed_later(error, batch, self._database):
+            if can_succeed_later(error, wanted, self._database):
                 raise error
             unit.error = self._explain(error)
-        if len(failed) == len(batch):
+        if len(failed) == len(wanted):
             self._database.roll_back(connection)
             self._answer(batch)
             return
