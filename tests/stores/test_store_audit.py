@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 from sqlalchemy import text
 
@@ -16,7 +17,7 @@ from domogate.domain.audit import (
 )
 from domogate.stores import SqlStore, audit
 from domogate.stores.subject import writes
-from support.clocks import NOW
+from support.clocks import DAY, NOW, ManualClock
 from support.stores import ANNA, BRUNO, OpenStore, an_id
 
 
@@ -113,6 +114,18 @@ class TestRemovingOldRecords:
         assert (removal.number, following.number) == (21, 22)
         assert removal.hash == chain(last.hash, 21, removal.entry)
         assert following.hash == chain(removal.hash, 22, following.entry)
+
+    async def test_records_of_a_time_when_the_clock_was_far_ahead_go_with_those_that_follow(
+        self, store: SqlStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(audit, "PRUNE_CHUNK", 4)
+        times = [*(NOW + 400 * DAY + n for n in range(9)), NOW, NOW + 1, NOW + 20 * DAY]
+        await store.append_audit([msgspec.structs.replace(an_entry(1), at=at) for at in times])
+        await store.prune_audit(NOW - DAY)
+        assert len(await store.list_audit(0, 100)) == len(times), "they are as new as the record after them"
+        clock.at = NOW + 20 * DAY
+        await store.prune_audit(clock.at - 10 * DAY)
+        assert [record.number for record in await store.list_audit(0, 100)] == [12, 13]
 
     async def test_in_pieces_each_with_its_record(self, full: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(audit, "PRUNE_CHUNK", 4)

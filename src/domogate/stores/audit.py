@@ -17,6 +17,7 @@ from domogate.domain.audit import (
     encode_entry,
 )
 from domogate.domain.ids import Id
+from domogate.stores.clock import FAR_AHEAD
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
@@ -85,6 +86,7 @@ def prune_audit(tx: Transaction, before: float) -> bool:
     first, last = tx.connection.execute(_ENDS).one()
     if first is None:
         return False
+    first = _find_right_time(tx.connection, first, tx.now + FAR_AHEAD)
     most: int = min(last, first - 1 + PRUNE_CHUNK)
     removed = _find_last_before(tx.connection, first, most, before)
     if removed is None:
@@ -92,6 +94,21 @@ def prune_audit(tx: Transaction, before: float) -> bool:
     append_audit(tx, [Removal(removed.number, removed.hash).to_entry(tx.now)])
     tx.connection.execute(delete(audit).where(audit.c.number <= removed.number))
     return most <= removed.number and most < int(last)
+
+
+def _find_right_time(connection: Connection, first: int, latest: float) -> int:
+    """Return the number of the first record whose time is not after `latest`. `first` is the number of the oldest record.
+
+    The records before it were written while the clock was far ahead. They are as old as the records that follow them, and are
+    removed with them.
+    """
+    limit = 1  # The first record is nearly always the result.
+    while rows := connection.execute(_RECORDS, {"after": first - 1, "limit": limit}).all():
+        for row in rows:
+            if _record_from_row(row).entry.at <= latest:
+                return int(row.number)
+        first, limit = rows[-1].number + 1, PRUNE_CHUNK
+    return first
 
 
 def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:

@@ -11,6 +11,7 @@ from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.ports import Listener
 from domogate.stores.changes_by_plant import remove_changes, select_after, select_newest
+from domogate.stores.clock import FAR_AHEAD
 from domogate.stores.cursors import CHANGES_BETWEEN, SELECT_CHANGES, changes_from_rows, complete_cursor, feed_span
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.presence import all_applied
@@ -19,8 +20,6 @@ from domogate.stores.tables.feed import changes
 from domogate.stores.tables.notices import parked
 
 PRUNE_CHUNK = 1_000
-FAR_AHEAD = 7 * 86_400.0
-"""In seconds. A clock that is further ahead than this is wrong, and nothing is pruned while it is wrong (Decision 0071)."""
 
 _AFTER = CHANGES_BETWEEN.limit(bindparam("limit"))
 _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
