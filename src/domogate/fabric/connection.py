@@ -18,17 +18,19 @@ from urllib.parse import urlsplit
 
 import msgspec
 import nats
-from nats.aio.client import PING_PROTO, Client
+from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error, NoRespondersError
 
 from domogate.common.log import get_logger
-from domogate.common.tasks import cancel, wait_for_event
+from domogate.common.tasks import bounded, cancel, wait_for_event
+from domogate.fabric.client import CorrectedClient
 
 _log = get_logger(__name__)
 
 _CONNECT_SECONDS = 2
+_UNSUBSCRIBE_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _PING_SECONDS, _MISSED_PINGS = 1, 3
 """The seconds between two pings, and the number of pings without an answer after which the connection counts as lost."""
@@ -86,27 +88,6 @@ class Inbox:
         if message.headers is not None and message.headers.get("Status") == _NO_RESPONDERS:
             raise NoRespondersError
         return message.data
-
-
-class _Client(Client):
-    """A NATS client that corrects two bugs of the library."""
-
-    async def _send_ping(self, future: "asyncio.Future[bool] | None" = None) -> None:
-        """Send a ping after the commands that wait in the buffer. This method replaces a method of the library.
-
-        The library sends the ping before these commands. Then the answer to the ping does not prove that the server has got the
-        commands, and messages could get lost when a subscription is ended.
-        """
-        self._pongs.append(asyncio.Future() if future is None else future)
-        await self._send_command(PING_PROTO)
-        await self._flush_pending()
-
-    def _build_message(self, *parts: Any) -> Msg | None:
-        """Return the message, or None if its subject is not UTF-8: an error here would stop the library from reading."""
-        try:
-            return cast(Msg, super()._build_message(*parts))
-        except UnicodeDecodeError:
-            return None
 
 
 class NatsConnection:
@@ -170,17 +151,21 @@ class NatsConnection:
         The handler must return at once.
         """
         self._handlers[subject] = handler
-        if self._client is not None and subject not in self._subscriptions:
+        client, subscriptions = self._client, self._subscriptions
+        if client is not None and subject not in subscriptions:
             with suppress(Error):  # The connection was lost. The next connection gets all subscriptions.
-                self._subscriptions[subject] = await self._subscribe(self._client, subject, handler)
+                subscriptions[subject] = await self._subscribe(client, subject, handler)
 
     async def unsubscribe(self, subject: str) -> None:
-        """Get no new messages of this subject. Messages that have already arrived are still handled."""
+        """Get no new messages of this subject. Messages that have already arrived are still handled.
+
+        If the server does not confirm this in time, return without its answer.
+        """
         self._handlers.pop(subject, None)
         subscription = self._subscriptions.pop(subject, None)
         if subscription is not None and self.is_connected:
-            with suppress(Error):  # The connection was lost, and the subscription with it.
-                await cast(Any, subscription).drain()  # The library has no types for `drain`.
+            with suppress(Error, TimeoutError):  # The connection was lost or hangs. The subscription ends with it.
+                await bounded(_UNSUBSCRIBE_SECONDS, cast(Any, subscription).drain())  # The library has no types for `drain`.
 
     async def publish(self, subject: str, content: bytes = b"", reply: str = "", headers: dict[str, str] | None = None) -> None:
         """Send a message. Raises ConnectionError if there is no connection; then nothing is sent."""
@@ -283,13 +268,14 @@ class NatsConnection:
             "user_credentials": None if access.credentials is None else str(access.credentials),
             "tls": self._tls,
         }
-        client = _Client()
+        client = CorrectedClient()
         try:
             await self._open(client, server, {name: value for name, value in options.items() if value is not None})
+            subscriptions = await self._subscribe_all(client)
         except BaseException:
             await _close(client)
             raise
-        self._client = client
+        self._client, self._subscriptions = client, subscriptions
         self.server = _without_credentials(server)
         self.problem = ""
         self._connected.set()
@@ -311,14 +297,24 @@ class NatsConnection:
                 closed_cb=self._on_closed,
                 **options,
             )
-        for subject, handler in self._handlers.items():
-            self._subscriptions[subject] = await self._subscribe(client, subject, handler)
-        await client.flush(_CONNECT_SECONDS)
+
+    async def _subscribe_all(self, client: Client) -> dict[str, Subscription]:
+        """Subscribe to all subjects that have a handler, and wait until the server knows the subscriptions."""
+        subscriptions: dict[str, Subscription] = {}
+        # Other tasks may add and remove handlers while this method waits. So this method compares again after each wait.
+        while subscriptions.keys() != self._handlers.keys():
+            for subject in subscriptions.keys() - self._handlers.keys():
+                await subscriptions.pop(subject).unsubscribe()
+            for subject, handler in tuple(self._handlers.items()):
+                if subject not in subscriptions:
+                    subscriptions[subject] = await self._subscribe(client, subject, handler)
+            await client.flush(_CONNECT_SECONDS)
+        return subscriptions
 
     async def _disconnect(self) -> None:
         client, self._client = self._client, None
         self._connected.clear()
-        self._subscriptions.clear()
+        self._subscriptions = {}
         if client is not None:
             await _close(client)
 
