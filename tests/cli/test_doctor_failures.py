@@ -1,6 +1,7 @@
 """A check of `domogate doctor` that fails is reported as a problem, and the other checks still run."""
 
 import sqlite3
+import sys
 from contextlib import closing
 
 import pytest
@@ -64,3 +65,12 @@ class TestNats:
         assert "no certificate" in found.says("NATS")
         assert "nats_tls_ca" in found.says("NATS")
         assert found.outcome("mail") == "problem"
+
+    def test_the_library_for_clusters_is_missing(self, small: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        for module in [name for name in sys.modules if name.startswith(("domogate.app.cluster", "domogate.fabric."))]:
+            monkeypatch.delitem(sys.modules, module)
+        monkeypatch.setitem(sys.modules, "nats", None)
+        monkeypatch.setenv("DOMOGATE_NATS", "nats://127.0.0.1:4222")
+        found = doctor(small)
+        assert (found.outcome("NATS"), found.code) == ("problem", 1)
+        assert "domogate[cluster]" in found.says("NATS")

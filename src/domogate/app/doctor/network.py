@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import ssl
 from collections.abc import AsyncIterator, Iterable
+from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -165,8 +166,9 @@ def _connect(host: str, settings: Settings) -> http.client.HTTPConnection:
 
 
 async def check_nats(settings: Settings) -> Finding:
-    # Only members of a cluster need NATS.
-    from domogate.app.cluster import nats_access
+    if find_spec("nats") is None:
+        return problem("NATS", "the library nats-py is not installed.", "Install domogate[cluster].")
+    from domogate.app.cluster import nats_access  # needs nats-py
     from domogate.fabric.connection import NatsConnection
 
     try:
