@@ -207,6 +207,20 @@ class TestHandingOver:
         await reporting
         assert [report.plant_id for report in store.reports] == [HOME]
 
+    async def test_a_report_that_cannot_be_stored_delays_it_only_for_a_limited_time(
+        self, driving: Driving, store: FakeStore, driver: FakeDriver, held: HeldShards
+    ) -> None:
+        """The write of a report may take a minute. Meanwhile nobody would drive the plants."""
+        store.gate = asyncio.Event()
+        reporting = asyncio.ensure_future(driver.report([Report(HOME, LAMP.id, NOON, LightState(on=False))]))
+        await asyncio.sleep(0.1)
+        start = loop_time()
+        async with asyncio.timeout(300):
+            assert await hand_over(driving, held, SHARD) == [SHARD]
+        assert loop_time() - start < 12
+        store.gate.set()
+        await reporting
+
     async def test_the_plant_is_driven_again_if_the_shard_comes_back(
         self, driving: Driving, driver: FakeDriver, held: HeldShards
     ) -> None:

@@ -28,7 +28,7 @@ from domogate.services.driving.supervisor import DriverHealth, Supervisor
 _log = get_logger(__name__)
 
 _ALL_PLANTS = 1_000_000
-_RETRY_LISTING = 5.0
+_RETRY_LISTING, _LONGEST_FLUSH = 5.0, 10.0
 
 
 class DrivingStore(RecorderStore, PlantStore, Protocol):
@@ -229,7 +229,7 @@ class Driving:
         self._begin(self._resume_queued(shards), "resume queued orders of shards")
 
     async def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
-        """Stop the plants of these shards. Running calls end first, and all reports are stored.
+        """Stop the plants of these shards. Running calls end and reports are stored first, for a limited time.
 
         Yield shards as soon as they are no longer driven. Before you call this method, make sure that `holdings` does not
         accept plants of these shards any more.
@@ -243,8 +243,7 @@ class Driving:
         try:
             while ending:
                 ended, _ = await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
-                for queue in self._queues.values():
-                    await queue.flush()
+                await asyncio.gather(*(queue.flush(_LONGEST_FLUSH) for queue in self._queues.values()))
                 yield [ending.pop(task) for task in ended]
         finally:
             await cancel(*ending)

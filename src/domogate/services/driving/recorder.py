@@ -11,6 +11,7 @@ process writes the end (Decision 0034).
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -188,10 +189,11 @@ class ReportQueue:
         self.waiting = 0
         """The number of reports that are not on disk yet."""
 
-    async def flush(self) -> None:
-        """Wait until all reports that were pushed before this call are recorded."""
-        async with self._turn:
-            pass
+    async def flush(self, seconds: float) -> None:
+        """Wait until all reports that were pushed before this call are recorded, but at most this number of seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds), self._turn:
+                pass
 
     async def push(self, reports: Sequence[Report]) -> None:
         """Add the reports to the queue, and wait until they are recorded. Raises TooManyReports if the queue is full."""
@@ -207,9 +209,8 @@ class ReportQueue:
 
 
 _GRACE = 2.0
-"""In seconds. For this time after the deadline, only the process that sent the order may end the order.
-
-After this time, `settle` ends the order. In a cluster, only the gateway that holds the plant does this.
+"""In seconds. For this time after the deadline, only the process that sent the order may end the order. After this time,
+`settle` ends the order. In a cluster, only the gateway that holds the plant does this.
 """
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
