@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,15 @@ def test_the_plan_promises_plugs_that_are_on_again_only_if_e16_is_called(own_dem
     assert "on, then off. They stay off." in does_not_read.stdout
 
 
+def test_the_new_refresh_token_is_printed_even_if_the_report_cannot_be_written(own_demo: Gateway, tmp_path: Path) -> None:
+    """The earlier refresh token is used up."""
+    flags = [*options(own_demo, DARIO, tmp_path), "--only", "multisocket", "--write", "--output", str(tmp_path)]
+    done = conformance(*flags)
+    assert done.returncode == 1
+    assert "The new refresh token is " in done.stderr
+    assert f"{tmp_path} cannot be used: Is a directory" in done.stderr
+
+
 class TestWrongUse:
     @pytest.mark.parametrize(
         ("flags", "code", "message"),
@@ -133,6 +143,9 @@ class TestWrongUse:
             (("--base-url", "http://127.0.0.1:9", "--only", "homes"), 2, "there is no family homes"),
             (("--base-url", "http://127.0.0.1:9", "--module", "thermostat=7"), 2, "write KIND=PLANT/ID"),
             (("--base-url", "http://127.0.0.1:9", "--access-token", "@/no/such/file"), 1, "/no/such/file cannot be used"),
+            (("--base-url", "http://127.0.0.1:9", "--access-token", f"@{sys.executable}"), 1, "is not a text in UTF-8"),
+            (("--base-url", "http://127.0.0.1:9", "--timeout", "nan"), 2, "'nan' is not a number"),
+            (("--base-url", "http://127.0.0.1:9", "--output", "/no/such/folder/report"), 1, "there is no folder /no/such"),
         ],
     )
     def test_gets_a_message_and_no_traceback(self, flags: tuple[str, ...], code: int, message: str) -> None:

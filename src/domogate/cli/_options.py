@@ -6,6 +6,7 @@ unless the declaration names another flag.
 
 import inspect
 from enum import StrEnum
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -84,6 +85,8 @@ class _Number(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = self._type.convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
         if self._least is not None and number < self._least:
             self.fail(f"{number} is less than {self._least}.", param, ctx)
         if self._most is not None and number > self._most:

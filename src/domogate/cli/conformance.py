@@ -8,6 +8,7 @@ from typing import Annotated
 import click
 
 from domogate.cli._command import FAILED, Mistake, WrongUsage, plain_command, reporting_errors, top_level
+from domogate.cli._files import check_folder
 from domogate.cli._options import Declared, flag, option
 from domogate.cli._output import note
 from domogate.conformance.access import Others
@@ -81,6 +82,8 @@ def check_conformance(
         _check_url("--base-url", base_url)
         if auth_url is not None:
             _check_url("--auth-url", auth_url)
+        if output is not None:
+            check_folder(output)
         families = _families(only)
         own = Credentials(_read_header("--key", key), _read_header("--token", token))
         target = Target(
@@ -112,6 +115,8 @@ def check_conformance(
             outcome = run(target, may_write, tell=note)
         except Unreachable as failed:
             raise Mistake(f"{base_url} cannot be checked: {failed}") from None
+        if outcome.refresh_token:  # Before the report, because writing the file may fail.
+            note(f"The new refresh token is {outcome.refresh_token}")
         _print(outcome, report, output)
 
 
@@ -122,15 +127,16 @@ def _print(outcome: Outcome, report: ReportFormat, output: Path | None) -> None:
     else:
         output.write_text(f"{text}\n", encoding="utf-8")
         note(as_text(outcome).rpartition("\n")[2])
-    if outcome.refresh_token:
-        note(f"The new refresh token is {outcome.refresh_token}")
     if outcome.findings:
         raise click.exceptions.Exit(FAILED)
 
 
 def _read(value: str) -> str:
     """Return the value of a flag. If it is `@FILE`, return the content of this file."""
-    return Path(value[1:]).read_text(encoding="utf-8").strip() if value.startswith("@") else value
+    try:
+        return Path(value[1:]).read_text(encoding="utf-8").strip() if value.startswith("@") else value
+    except UnicodeDecodeError:
+        raise Mistake(f"{value[1:]} is not a text in UTF-8.") from None
 
 
 def _read_header(name: str, value: str) -> str:
