@@ -19,10 +19,12 @@ from support.stores import CARLA, OpenStore, record_changes
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.parametrize("place", ["begin", "commit"])
 @pytest.mark.parametrize("member", [True, False], ids=["gateway", "command"])
 async def test_it_delays_the_others_only_shortly_and_then_tries_again(
-    open_store: OpenStore, postgres_url: str, member: bool
+    open_store: OpenStore, postgres_url: str, member: bool, place: str
 ) -> None:
+    """`begin`: it is frozen after the statement that locks, before the other statements of the same round trip."""
     store = await open_store(postgres_url, member=True)
     await store.import_estate(houses(2), prune=False)
     recorded = record_changes(store)
@@ -31,19 +33,32 @@ async def test_it_delays_the_others_only_shortly_and_then_tries_again(
         import asyncio, sys, time
         from domogate.domain.ids import Id
         from domogate.domain.states import LightState, Report
-        from domogate.stores import SqlStore
+        from domogate.stores import SqlStore, postgres
+
+        execute, place = postgres.execute_text, sys.argv[5]
+
+        def stop_at(here):
+            global place
+            if place == here:
+                place = ""
+                print("writing", flush=True)
+                sys.stdin.readline()
 
         class Clock:
             def now(self): return 1_800_000_000.0
 
         class Stopping(SqlStore):
-            stops = True
             def commit(self, connection, writes=()):
-                if self.stops and writes:
-                    self.stops = False
-                    print("writing", flush=True)
-                    sys.stdin.readline()
+                if writes:
+                    stop_at("commit")
                 super().commit(connection, writes)
+
+        def execute_and_stop(connection, text):
+            execute(connection, text)
+            if "pg_advisory_xact_lock" in text:
+                stop_at("begin")
+
+        postgres.execute_text = execute_and_stop
 
         async def main():
             member = sys.argv[4] == "True"
@@ -57,7 +72,7 @@ async def test_it_delays_the_others_only_shortly_and_then_tries_again(
     )
     plant, lamp = house_of(0), lamp_of(0)
     process = subprocess.Popen(
-        [sys.executable, "-c", script, postgres_url, plant, lamp, str(member)],
+        [sys.executable, "-c", script, postgres_url, plant, lamp, str(member), place],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdin is not None

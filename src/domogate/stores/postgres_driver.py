@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def in_one_round_trip(connection: Connection) -> Iterator[None]:
-    """Send all statements of the `with` block at once. The server executes them in order, and stops at the first error.
+    """Send all statements of the `with` block together, at its end. The server executes them in order, and stops at the first
+    error.
 
     Rows can be read after the block.
     """
@@ -58,7 +59,26 @@ def limited_connection() -> "type[psycopg.Connection[Any]]":
         except StopIteration as done:
             return done.value
 
+    class WholePipeline(psycopg.Pipeline):
+        """Sends its statements together with the end of the pipeline. psycopg would send each statement immediately.
+
+        Before its end, a pipeline is not idle for the server. So the server would not end the transaction of a process that was
+        frozen inside of the pipeline, and this process would hold its locks until it continues.
+        """
+
+        def _communicate_gen(self) -> Generator[Any, Any, None]:
+            commands = self.command_queue
+            if commands and commands[-1] == self.pgconn.pipeline_sync:
+                while commands:
+                    commands.popleft()()  # libpq sends up to 64 KB at once. The last command is the end of the pipeline.
+                yield from super()._communicate_gen()
+
     class LimitedConnection(psycopg.Connection[Any]):
+        def pipeline(self) -> Any:
+            if self._pipeline is None and not self.closed:
+                self._pipeline = WholePipeline(self)
+            return super().pipeline()
+
         def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 return super().wait(give_up_in_time(gen), *args, **kwargs)
