@@ -12,6 +12,9 @@ from domogate.stores.direct import time_is_up, wrap_error
 if TYPE_CHECKING:
     import psycopg
 
+_MOST_TOGETHER = 500
+"""The number of statements after which a pipeline is sent before its end."""
+
 
 @contextmanager
 def in_one_round_trip(connection: Connection) -> Iterator[None]:
@@ -63,12 +66,15 @@ def limited_connection() -> "type[psycopg.Connection[Any]]":
         """Sends its statements together with the end of the pipeline. psycopg would send each statement immediately.
 
         Before its end, a pipeline is not idle for the server. So the server would not end the transaction of a process that was
-        frozen inside of the pipeline, and this process would hold its locks until it continues.
+        frozen inside of the pipeline, and this process would hold its locks until it continues. A long pipeline is sent in
+        parts: until the first part is sent, the server counts the time as idle.
         """
 
         def _communicate_gen(self) -> Generator[Any, Any, None]:
             commands = self.command_queue
-            if commands and commands[-1] == self.pgconn.pipeline_sync:
+            if len(commands) >= _MOST_TOGETHER:
+                yield from super()._communicate_gen()
+            elif commands and commands[-1] == self.pgconn.pipeline_sync:
                 while commands:
                     commands.popleft()()  # libpq sends up to 64 KB at once. The last command is the end of the pipeline.
                 yield from super()._communicate_gen()
