@@ -16,7 +16,7 @@ from domogate.drivers.openwebnet.passwords import Algorithm, answer_open
 from support.openwebnet_bus import BusLight, Device
 from support.ports import free_port
 
-ACK, NACK = "*#*1##", "*#*0##"
+ACK, NACK, BUSY = "*#*1##", "*#*0##", "*#*6##"
 
 IN_EVENTS = {("1", "1"), ("1", "12")}
 """WHO and dimension whose answer comes in the event session only, after the ACK in the command session (WHO 1)."""
@@ -42,6 +42,8 @@ class BusGateway:
         """Addresses that always get a NACK."""
         self.disobedient: set[str] = set()
         """Addresses whose commands get a NACK; they can be read."""
+        self.busy: set[str] = set()
+        """Addresses whose requests the gateway cannot send now, because the bus is busy."""
         self.mute = False
         """The gateway receives everything, but answers nothing in command sessions."""
         self.delay = 0.0
@@ -179,6 +181,8 @@ class BusGateway:
         where = tags[2] if not tags[0].startswith("#") and len(tags) == 3 else tags[1] if len(tags) > 1 else ""
         if where in self.refused:
             return [NACK], []
+        if where in self.busy:
+            return [BUSY], []
         if tags[0] == "#13":
             told = {"15": "*#13**15*200##", "16": "*#13**16*3*1*27##"}.get(tags[2] if len(tags) > 2 else "")
             return ([told, ACK] if told else [NACK]), []

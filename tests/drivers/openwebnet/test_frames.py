@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from domogate.drivers.openwebnet.frames import (
     ACK,
+    BUSY,
     NACK,
     Challenge,
     DimensionReading,
@@ -30,6 +31,7 @@ values = st.lists(digits, min_size=1, max_size=5).map(tuple)
 frames: st.SearchStrategy[Frame] = st.one_of(
     st.just(ACK),
     st.just(NACK),
+    st.just(BUSY),
     st.builds(Signal, st.sampled_from([98, 99]), st.integers(0, 9)),
     st.builds(Challenge, st.text("0123456789", min_size=1, max_size=128)),
     st.builds(Proof, st.text("0123456789", min_size=20, max_size=128), st.text("0123456789", min_size=1, max_size=128)),
@@ -50,6 +52,7 @@ class TestOneFrame:
         [
             ("*#*1##", ACK),
             ("*#*0##", NACK),
+            ("*#*6##", BUSY),
             ("*99*1##", Signal(99, 1)),
             ("*98*2##", Signal(98, 2)),
             ("*#603356072##", Challenge("603356072")),
@@ -72,6 +75,10 @@ class TestOneFrame:
     def test_is_read_and_written_as_the_protocol_has_it(self, written: str, frame: Frame) -> None:
         assert from_frame(written) == frame
         assert frame.to_frame() == written
+
+    @pytest.mark.parametrize(("digit", "frame"), [("2", NACK), ("3", NACK), ("4", BUSY), ("5", BUSY)])
+    def test_a_gateway_may_give_the_reason_of_a_nack(self, digit: str, frame: Frame) -> None:
+        assert from_frame(f"*#*{digit}##") == frame
 
     @pytest.mark.parametrize(
         "written", ["", "##", "*##", "*1##", "**##", "*1*1*11", "1*1*11##", "*#4*1*#14##", "*a*1*11##", "*١*1*11##"]

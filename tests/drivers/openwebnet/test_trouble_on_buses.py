@@ -144,3 +144,18 @@ class TestTroubleOnTheBus:
             gateway.disobedient.add("11")
             with pytest.raises(DeviceRefused, match=r"home refused \*1\*1\*11## \(NACK\)"):
                 await setup.order(lamp, SetLight(on=True))
+
+    async def test_a_busy_bus_refuses_an_order_at_once_and_makes_no_device_absent(self) -> None:
+        async with open_setup(BusLight("11")) as (gateway, setup):
+            lamp = attached_module(DeviceKind.LIGHT, where="11")
+            await setup.attach(lamp)
+            gateway.busy.add("11")
+            began = setup.clock.now()
+            with pytest.raises(DeviceRefused, match=r"not executed: .* could not send \*1\*1\*11##: the bus is busy"):
+                await setup.order(lamp, SetLight(on=True))
+            with pytest.raises(DeviceTimeout, match="the bus is busy"):
+                await setup.read(lamp)
+            assert setup.clock.now() - began < command_session.REPLY_TIMEOUT
+            gateway.busy.clear()
+            assert (await setup.order(lamp, SetLight(on=True))).state == LightState(on=True)
+            assert gateway.sessions["0"] == 1

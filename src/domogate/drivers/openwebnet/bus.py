@@ -13,7 +13,7 @@ from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.drivers.openwebnet.addresses import find_key
-from domogate.drivers.openwebnet.command_session import CommandSession, DeadlinePassed, NoAnswer, NotSent
+from domogate.drivers.openwebnet.command_session import BusBusy, CommandSession, DeadlinePassed, NoAnswer, NotSent
 from domogate.drivers.openwebnet.device import Key, Plan
 from domogate.drivers.openwebnet.event_session import EventSession
 from domogate.drivers.openwebnet.frames import DimensionReading, DimensionRequest, Frame, Normal, StatusRequest
@@ -162,8 +162,8 @@ class Bus:
     async def _check_alive(self) -> bool:
         try:
             await self._commands.send(_DEVICE_TYPE, self._clock.now() + 5.0, self._receive)
-        except (NotSent, NoAnswer):
-            return False
+        except (NotSent, NoAnswer) as error:
+            return isinstance(error, BusBusy)
         return True
 
     def _receive_event(self, frame: Frame) -> None:
@@ -254,6 +254,8 @@ class Bus:
                     raise DeviceRefused(f"the gateway {self.gateway.name} refused {request.to_frame()} (NACK)")
             except DeadlinePassed as error:
                 raise DeviceTimeout(f"the order was not sent: {error}") from error
+            except BusBusy as error:
+                raise DeviceRefused(f"the order was not executed: {error}") from error
             except NotSent as error:
                 raise DeviceOffline(f"the order was not sent: {error}") from error
             except NoAnswer as error:

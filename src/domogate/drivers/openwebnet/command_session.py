@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 
-from domogate.drivers.openwebnet.frames import Ack, Nack, OnFrame, Request
+from domogate.drivers.openwebnet.frames import Ack, Busy, Nack, OnFrame, Request
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLost, SessionRefused, open_session
 from domogate.ports import Clock
@@ -32,6 +32,10 @@ class NotSent(Exception):
 
 class DeadlinePassed(NotSent):
     """The deadline passed before the request was sent."""
+
+
+class BusBusy(NotSent):
+    """The OpenWebNet gateway answered that it could not send the request on the bus."""
 
 
 class NoAnswer(Exception):
@@ -82,11 +86,11 @@ class CommandSession:
             session.write(request)
             try:
                 async with asyncio.timeout(min(remaining, REPLY_TIMEOUT)):
-                    acknowledged = await _read_answer(session, on_frame)
+                    answer = await _read_answer(session, on_frame)
             except TimeoutError:
                 # An answer that has arrived counts, even if this process itself was busy until the timeout.
                 async with asyncio.timeout(0):
-                    acknowledged = await _read_answer(session, on_frame)
+                    answer = await _read_answer(session, on_frame)
             answered = True
         except TimeoutError as error:
             raise NoAnswer(f"{self._gateway.address} did not answer {request.to_frame()}") from error
@@ -97,7 +101,9 @@ class CommandSession:
                 self._close_when_idle()
             else:
                 self.close()  # A late answer would be treated as the answer to the next request.
-        return acknowledged
+        if isinstance(answer, Busy):
+            raise BusBusy(f"{self._gateway.address} could not send {request.to_frame()}: the bus is busy or cannot be reached")
+        return isinstance(answer, Ack)
 
     async def _find_session(self, deadline: float) -> Session:
         if self._idle_timer is not None:
@@ -143,12 +149,9 @@ async def _wait_closed(session: Session | None) -> None:
         await session.close()
 
 
-async def _read_answer(session: Session, on_frame: OnFrame) -> bool:
+async def _read_answer(session: Session, on_frame: OnFrame) -> Ack | Nack | Busy:
     while True:
-        match await session.read():
-            case Ack():
-                return True
-            case Nack():
-                return False
-            case frame:
-                on_frame(frame)
+        frame = await session.read()
+        if isinstance(frame, Ack | Nack | Busy):
+            return frame
+        on_frame(frame)

@@ -26,7 +26,15 @@ class Ack(_Frame, frozen=True, gc=False):
 
 
 class Nack(_Frame, frozen=True, gc=False):
+    """A frame that the OpenWebNet gateway sends: it did not execute the request, because it cannot execute it."""
+
     form: ClassVar[str] = "*#*0##"
+
+
+class Busy(_Frame, frozen=True, gc=False):
+    """A frame that the OpenWebNet gateway sends: it could not send the request on the bus now."""
+
+    form: ClassVar[str] = "*#*6##"
 
 
 class Signal(_Frame, frozen=True, gc=False):
@@ -104,14 +112,26 @@ Request = Normal | StatusRequest | DimensionRequest | DimensionWriting
 """The frames that a client sends in a command session."""
 Event = Normal | DimensionReading
 """The frames about the state of a device."""
-Frame = Ack | Nack | Signal | Challenge | Proof | Request | Event
+Frame = Ack | Nack | Busy | Signal | Challenge | Proof | Request | Event
 OnFrame = Callable[[Frame], None]
 
 ACK = Ack()
 NACK = Nack()
+BUSY = Busy()
 
 _NONCE_DIGITS = 20
 """With at least this number of digits, `*#DIGITS*DIGITS##` is a proof. No WHO has so many digits."""
+
+_ANSWERS: dict[str, Frame] = {
+    "*#*1##": ACK,
+    "*#*0##": NACK,
+    "*#*2##": NACK,  # the gateway does not know the request
+    "*#*3##": NACK,  # there is no such device
+    "*#*4##": BUSY,  # a collision on the bus
+    "*#*5##": BUSY,  # the gateway has no access to the bus
+    "*#*6##": BUSY,  # the gateway sends another frame
+}
+"""How the gateway ends its answer to a request. Many gateways send only 1 and 0; others give a reason."""
 
 _SIGNAL = re.compile(r"\*(9[89])\*([0-9]{1,4})##")
 _CHALLENGE = re.compile(r"\*#([0-9]{1,256})##")
@@ -123,10 +143,8 @@ _DIMENSION = re.compile(r"\*#([0-9]{1,5})\*([0-9#]*)\*(#?)([0-9]{1,5})((?:#[0-9]
 
 def from_frame(text: str) -> Frame | None:
     """Return the frame, or None if the text is not a known frame."""
-    if text == "*#*1##":
-        return ACK
-    if text == "*#*0##":
-        return NACK
+    if (answer := _ANSWERS.get(text)) is not None:
+        return answer
     if (match := _NORMAL.fullmatch(text)) is not None:
         who, what, params, where = match.groups()
         return Normal(int(who), int(what), where, _params(params))

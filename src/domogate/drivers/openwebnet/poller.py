@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from domogate.common.log import get_logger
 from domogate.domain.reachability import Absence, AbsenceReason
-from domogate.drivers.openwebnet.command_session import CommandSession, NoAnswer, NotSent
+from domogate.drivers.openwebnet.command_session import BusBusy, CommandSession, NoAnswer, NotSent
 from domogate.drivers.openwebnet.energy import UPDATED_FOR
 from domogate.drivers.openwebnet.frames import OnFrame, Request, StatusRequest
 from domogate.drivers.openwebnet.module import DrivenModule, OnChange
@@ -103,7 +103,7 @@ class Poller:
                 self._count_miss(module, AbsenceReason.SILENT, f"no answer to {module.device.read_requests[0].to_frame()}")
         except NackReceived as nack:
             self._count_miss(module, AbsenceReason.REFUSED, str(nack))
-        except NoAnswer as no_answer:
+        except (NoAnswer, BusBusy) as no_answer:
             self._count_miss(module, AbsenceReason.SILENT, str(no_answer))
         except NotSent as not_sent:
             _log.debug("not read", module_id=module.module.id, words=str(not_sent))
