@@ -176,6 +176,13 @@ class TestZones:
         receive(device, "*4*1103*#0##")
         assert state_of(device).program == 3
 
+    @pytest.mark.parametrize(("what", "function"), [("112", HEATING), ("212", COOLING), ("312", HEATING)])
+    def test_manual_for_some_hours_is_manual(self, what: str, function: ThermostatFunction) -> None:
+        device = zone("#0")
+        receive(device, "*4*1102*#0##", f"*4*{what}#0215#2*#0##")
+        state = state_of(device)
+        assert (state.mode, state.set_point, state.program, state.function) == (MANUAL, 21.5, None, function)
+
     @pytest.mark.parametrize("what", ["115#1101", "215#1103", "13005#1102"])
     def test_the_program_that_follows_a_holiday_is_not_a_set_point(self, what: str) -> None:
         device = zone("#0")

@@ -40,6 +40,7 @@ _MODES = {
     3: ThermostatMode.OFF,
     10: ThermostatMode.MANUAL,
     11: ThermostatMode.AUTOMATIC,
+    12: ThermostatMode.MANUAL,  # for some hours; the number of hours follows the temperature
     15: ThermostatMode.AUTOMATIC,  # the daily plan for holidays
 }
 _FUNCTION_DIGIT = {ThermostatFunction.HEATING: 1, ThermostatFunction.COOLING: 2}
