@@ -58,6 +58,17 @@ class TestLights:
         assert receive(lamp, "*1*0*11##") == LightState(on=False, level=50, color=Color(240, 100, 50))
         assert receive(lamp, "*#1*11*12*240*100*0##") == LightState(on=False, level=50, color=Color(240, 100, 50))
 
+    def test_a_coloured_light_is_not_made_coarser_by_its_level_in_tens(self) -> None:
+        lamp = light(color=True)
+        exact = receive(lamp, "*#1*11*12*240*100*55##")
+        assert receive(lamp, "*1*6*11##") == exact == LightState(on=True, level=55, color=Color(240, 100, 55))
+
+    @pytest.mark.parametrize("frame", ["*1*8*11##", "*#1*11*1*180*255##"])
+    def test_a_coloured_light_dimmed_at_the_wall_has_the_same_level_and_value(self, frame: str) -> None:
+        lamp = light(color=True)
+        receive(lamp, "*#1*11*12*240*100*55##")
+        assert receive(lamp, frame) == LightState(on=True, level=80, color=Color(240, 100, 80))
+
     @pytest.mark.parametrize(
         ("options", "command", "frame"),
         [

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from domogate.domain.commands import Activate, Command, OpenLock, SetLight, SwitchHeater, SwitchPlug
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import (
@@ -96,7 +98,7 @@ class Light(Actuator):
 
     @property
     def levels(self) -> int:
-        return int(self.options.get("levels", 1))
+        return int(self.options.get("levels", 100 if self.has_color else 1))
 
     @property
     def has_color(self) -> bool:
@@ -114,7 +116,7 @@ class Light(Actuator):
 
     @property
     def has_levels(self) -> bool:
-        return self.levels > 1 or self.has_color
+        return self.levels > 1
 
     @property
     def read_requests(self) -> tuple[Request, ...]:
@@ -136,9 +138,8 @@ class Light(Actuator):
         if event.dimension == _COLOR and len(numbers) >= 3:
             hue, saturation, value = numbers[:3]
             if hue <= 360 and saturation <= 100 and value <= 100:
+                self._color = Color(float(hue), float(saturation), float(value))
                 self._set_exact_level(value)
-                self._color = Color(float(hue), float(saturation), float(self._level or 0))
-                self.set_state(value > 0)
                 return True
         return False
 
@@ -151,6 +152,8 @@ class Light(Actuator):
         # A dimmer with a hundred levels also reports its level in tens. Ignore this report if it is the same level.
         if level is not None and not (self.levels == 100 and self._level is not None and level == _tens(self._level)):
             self._level = level
+        if self._color is not None and self._level is not None:  # The level and the value of the colour are the same.
+            self._color = msgspec.structs.replace(self._color, value=float(self._level))
         if on:
             self._preset = None
         shown = self._preset or LightTarget(self._level if on else self._level or 0, self._color if self.has_color else None)
@@ -200,7 +203,7 @@ class Light(Actuator):
         return Plan((request,), lambda: isinstance(self.state, LightState) and self.state.on and self.state.color == wanted)
 
     def _plan_level(self, level: int) -> Plan:
-        if self.levels == 100 or self.has_color:
+        if self.levels == 100:
             request: Request = DimensionWriting(WHO, self.where_text, _LEVEL, (str(100 + level), _DEFAULT_SPEED))
         else:
             level = _tens(level)
