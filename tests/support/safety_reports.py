@@ -22,7 +22,7 @@ from support.safety_site import DAY, PARTS, site_estate
 def report_of(units: Sequence[tuple[Module, Any]], entries: Sequence[LogbookEntry] = (), **of_plant: str) -> SafetyReport:
     """As SafetyLogbook makes it."""
     (of,) = site_estate(units, **of_plant).plants
-    site = read_site(PlantView(_stored(of)), {}, NOW)
+    site = read_site(PlantView(_stored(of)), {}, {}, NOW)
     needs = list_needs(site)
     known: dict[str, SpareParts | None] = {parts.unit: parts for parts in PARTS}
     orders = order(needs, {need.reference: known.get(need.reference) for need in needs})

@@ -18,8 +18,8 @@ from domogate.wire.states import EmergencyTestOut, FailureOut
 class PlannedTestOut(OutputModel, frozen=True):
     """The schedule of one kind of test of one unit. `last` is null if no test is recorded.
 
-    If no test is recorded, `dueAt` is the time at which the unit was commissioned or began to charge, or null if this time is
-    not known.
+    If no test is recorded, `dueAt` is the time at which the unit was commissioned or began to charge. `dueAt` is null if this
+    time is not known, or if the time of the last test is not known because the clock of the unit was wrong.
     """
 
     kind: EmergencyTestKind

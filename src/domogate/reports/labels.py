@@ -96,7 +96,7 @@ def print_due(planned: PlannedTest, zone: tzinfo) -> str:
         return f"{since}, overdue" if planned.standing is TestStanding.OVERDUE else since
     if planned.standing is TestStanding.IN_TIME:
         return f"next {day}"
-    return f"{planned.standing}: {day}"
+    return f"{planned.standing}: {day}" if day else str(planned.standing)
 
 
 _MEANING_OF = {

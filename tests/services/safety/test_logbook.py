@@ -14,7 +14,7 @@ from domogate.domain.states import EmergencyState, Report
 from domogate.ports import LogbookFilter
 from domogate.services.audit import AuditLog
 from domogate.services.refusals import Invalid, NotFound
-from domogate.services.safety import SafetyLogbook, StatusCounts, TestCounts, TestStanding
+from domogate.services.safety import SafetyLogbook, StatusCounts, TestCounts, TestStanding, add_months
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import NOW, ManualClock
 from support.safety_site import DAY, SITE, WELL, a_test, a_unit, after_tests, failing, site_estate, unit_id
@@ -73,6 +73,21 @@ class TestSeeingASite:
         assert (await bench.desk.read_site(SITE.id)).summary.complies
         bench.clock.at = NOW + 32 * DAY
         assert not (await bench.desk.read_site(SITE.id)).summary.complies
+
+    async def test_a_unit_whose_clock_is_ahead_is_overdue_a_month_after_it_reported_its_test(self, bench: Bench) -> None:
+        ahead = NOW + 3650 * DAY
+        reports = [Report(SITE.id, unit_id(number), NOW, after_tests(at=ahead)) for number in range(1, 7)]
+        await bench.store.record(reports)
+        bench.clock.at = NOW + DAY
+        site = await bench.desk.read_site(SITE.id)
+        assert {unit.function.due_at for unit in site.units} == {add_months(NOW, 1)}
+        assert {unit.duration.due_at for unit in site.units} == {add_months(NOW, 12)}
+        assert site.summary.complies
+        await bench.store.record([Report(SITE.id, unit_id(1), NOW + 30 * DAY, after_tests(at=ahead))])  # the same test again
+        bench.clock.at = NOW + 32 * DAY
+        site = await bench.desk.read_site(SITE.id)
+        assert {unit.function.standing for unit in site.units} == {TestStanding.OVERDUE}
+        assert not site.summary.complies
 
     async def test_an_entry_of_commissioning_says_since_when_tests_are_due(self, bench: Bench) -> None:
         await bench.log(LogbookKind.COMMISSIONING, at=NOW - 50 * DAY)

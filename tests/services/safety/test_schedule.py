@@ -75,6 +75,17 @@ class TestDue:
         planned = plan_test(FUNCTION, EmergencyState(function_test=failed), None, self.LAST)
         assert (planned.due_at, planned.standing) == (self.DUE, TestStanding.IN_TIME)
 
+    def test_one_that_ended_in_the_future_is_due_after_its_entry_in_the_logbook(self) -> None:
+        state = EmergencyState(function_test=a_test(FUNCTION, self.DUE + 999 * DAY))
+        planned = plan_test(FUNCTION, state, None, self.LAST + DAY, logged_at=self.LAST)
+        assert (planned.due_at, planned.standing) == (self.DUE, TestStanding.IN_TIME)
+        assert plan_test(FUNCTION, state, None, self.DUE + 1, logged_at=self.LAST).standing is TestStanding.OVERDUE
+
+    def test_one_that_ended_in_the_future_and_is_not_in_the_logbook_is_overdue(self) -> None:
+        state = EmergencyState(function_test=a_test(FUNCTION, self.DUE))
+        planned = plan_test(FUNCTION, state, None, self.LAST)
+        assert (planned.due_at, planned.standing) == (None, TestStanding.OVERDUE)
+
     def test_one_that_is_under_way_says_so_of_its_kind_only(self) -> None:
         state = EmergencyState(testing=DURATION)
         assert [plan_test(kind, state, None, 0.0).under_way for kind in (FUNCTION, DURATION)] == [False, True]

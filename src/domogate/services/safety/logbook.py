@@ -3,7 +3,7 @@
 This module uses only the store, so the command line needs no running gateway.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Protocol
 
 import msgspec
@@ -16,7 +16,7 @@ from domogate.services.plants.read_model import PlantView
 from domogate.services.refusals import Invalid, NotFound, Reason
 from domogate.services.safety.order_list import OrderList, list_needs, order
 from domogate.services.safety.schedule import add_months, clamp
-from domogate.services.safety.site import SafetySite, read_site
+from domogate.services.safety.site import SafetySite, TestKey, list_future_tests, read_site
 
 LONGEST_NAME, LONGEST_WORDS = 200, 4000
 _PAGE = 1000
@@ -54,7 +54,9 @@ class SafetyLogbook:
 
     async def read_site(self, plant_id: Id) -> SafetySite:
         """Return the present state of the site. Raises NotFound if the plant does not exist or is not a site."""
-        return read_site(await self._find(plant_id), await self._list_commissioned(plant_id), self._clock.now())
+        plant, now = await self._find(plant_id), self._clock.now()
+        logged = await self._find_tests(plant_id, list_future_tests(plant, now))
+        return read_site(plant, await self._list_commissioned(plant_id), logged, now)
 
     async def list_orders(self, site: SafetySite) -> OrderList:
         needs = list_needs(site)
@@ -144,6 +146,16 @@ class SafetyLogbook:
         found: dict[Id | None, float] = {}
         async for one in self._read_entries(plant_id, LogbookFilter(kinds=(LogbookKind.COMMISSIONING,))):
             found[one.entry.module_id] = max(one.entry.at, found.get(one.entry.module_id, 0.0))
+        return found
+
+    async def _find_tests(self, plant_id: Id, wanted: Collection[TestKey]) -> dict[TestKey, float]:
+        """Return the times that the wanted tests have in the logbook."""
+        found: dict[TestKey, float] = {}
+        if wanted:
+            async for one in self._read_entries(plant_id, LogbookFilter(kinds=(LogbookKind.TEST,))):
+                test = one.entry.test
+                if test is not None and (key := (one.entry.module_id, test.kind, test.began_at)) in wanted:
+                    found[key] = one.entry.at
         return found
 
     async def _read_entries(self, plant_id: Id, wanted: LogbookFilter) -> AsyncIterator[StoredEntry]:

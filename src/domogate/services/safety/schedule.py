@@ -39,6 +39,8 @@ class PlannedTest(msgspec.Struct, frozen=True):
     If the unit was never tested, the first test is due at once: `due_at` is the time at which the unit was commissioned or
     began to charge, or None if no such time is known. The first test is overdue one month (function test) or one year
     (duration test) after `due_at`.
+
+    `due_at` is also None if the time of the last test is not known.
     """
 
     kind: EmergencyTestKind
@@ -61,19 +63,34 @@ def clamp(at: float) -> float:
     return min(max(at, _EARLIEST), _LATEST)
 
 
-def plan_test(kind: EmergencyTestKind, state: EmergencyState, commissioned_at: float | None, now: float) -> PlannedTest:
+def last_test(kind: EmergencyTestKind, state: EmergencyState) -> EmergencyTest | None:
+    return state.function_test if kind is EmergencyTestKind.FUNCTION else state.duration_test
+
+
+def plan_test(
+    kind: EmergencyTestKind,
+    state: EmergencyState,
+    commissioned_at: float | None,
+    now: float,
+    logged_at: float | None = None,
+) -> PlannedTest:
     """Compute when the next test is due.
 
-    A failed test also counts as a test: its failure is reported, and the next test is due at the usual time.
+    A failed test also counts as a test: its failure is reported, and the next test is due at the usual time. A unit whose clock
+    is wrong may report a test that ends in the future. Then `logged_at` counts: the time of this test in the logbook. If the
+    logbook does not have it, nobody knows when the unit was tested, and the test is overdue.
     """
-    last = state.function_test if kind is EmergencyTestKind.FUNCTION else state.duration_test
+    last = last_test(kind, state)
     under_way = state.testing is kind
     months = MONTHS_BETWEEN[kind]
     if last is None:
         since = commissioned_at if commissioned_at is not None else state.charging_since
         late = since is not None and now > add_months(since, months)
         return PlannedTest(kind, None, since, TestStanding.OVERDUE if late else TestStanding.NEVER, under_way)
-    due_at = add_months(last.ended_at, months)
+    ended_at = last.ended_at if last.ended_at <= now else logged_at
+    if ended_at is None:
+        return PlannedTest(kind, last, None, TestStanding.OVERDUE, under_way)
+    due_at = add_months(ended_at, months)
     if now > due_at:
         standing = TestStanding.OVERDUE
     elif now > due_at - DUE_SOON[kind]:

@@ -10,7 +10,7 @@ from domogate.domain.plants import Plant, Topology
 from domogate.domain.safety import EmergencyTestKind
 from domogate.domain.states import EmergencyState
 from domogate.services.plants.read_model import ModuleView, PlantView
-from domogate.services.safety.schedule import PlannedTest, TestStanding, plan_test
+from domogate.services.safety.schedule import PlannedTest, TestStanding, last_test, plan_test
 from domogate.services.safety.status import ControllerReport, SafetyStatus, UnitReport, list_controllers
 
 FULL = 100
@@ -95,23 +95,34 @@ class SafetySite(msgspec.Struct, frozen=True):
         return [unit for controller in self.controllers for unit in controller.units]
 
 
-def read_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: float) -> SafetySite:
+TestKey = tuple[Id | None, EmergencyTestKind, float]
+"""A test of a unit: the unit, the kind of the test, and the time at which it began."""
+
+
+def read_site(
+    plant: PlantView, commissioned: Mapping[Id | None, float], logged: Mapping[TestKey, float], now: float
+) -> SafetySite:
     """Return the site with its controllers, units and tests.
 
-    `commissioned` has the time at which each unit, or the whole site (key None), was put into service.
+    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` has the time
+    in the logbook of each test that ends in the future (`list_future_tests`).
     """
     places = places_of(plant.topology)
+
+    def plan(kind: EmergencyTestKind, unit_id: Id, state: EmergencyState) -> PlannedTest:
+        last = last_test(kind, state)
+        since = commissioned.get(unit_id, commissioned.get(None))
+        return plan_test(kind, state, since, now, None if last is None else logged.get((unit_id, kind, last.began_at)))
 
     def see_unit(report: UnitReport) -> SafetyUnit:
         view: ModuleView = plant.modules[report.id]
         state = view.state if isinstance(view.state, EmergencyState) else EmergencyState()
-        since = commissioned.get(report.id, commissioned.get(None))
         return SafetyUnit(
             report=report,
             name=view.module.name,
             place=places.get(report.id, ""),
-            function=plan_test(EmergencyTestKind.FUNCTION, state, since, now),
-            duration=plan_test(EmergencyTestKind.DURATION, state, since, now),
+            function=plan(EmergencyTestKind.FUNCTION, report.id, state),
+            duration=plan(EmergencyTestKind.DURATION, report.id, state),
             charge=state.charge,
             charging_since=state.charging_since,
             simulated=view.module.is_simulated,
@@ -127,6 +138,13 @@ def read_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: fl
         for report in list_controllers(plant)
     )
     return SafetySite(plant.plant, now, summarise(controllers), controllers)
+
+
+def list_future_tests(plant: PlantView, now: float) -> set[TestKey]:
+    """Return the tests that end in the future. The clocks of these units are wrong."""
+    states = [(view.module.id, view.state) for view in plant.modules.values() if isinstance(view.state, EmergencyState)]
+    tests = [(unit_id, test) for unit_id, state in states for test in (state.function_test, state.duration_test)]
+    return {(unit_id, test.kind, test.began_at) for unit_id, test in tests if test is not None and test.ended_at > now}
 
 
 def places_of(topology: Topology) -> dict[Id, str]:
