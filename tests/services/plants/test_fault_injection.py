@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from domogate.domain.commands import OrderState
@@ -81,6 +83,27 @@ class TestOffline:
             await driving.settled()
             await driver.report([Report(plant, LAMP.id, NOON, state=LightState(on=True))])
             assert not store.state_of(plant, LAMP.id).reachable
+
+    @pytest.mark.parametrize("asks", ["order", "question"])
+    async def test_hides_the_answer_to_an_earlier_order_or_question(
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id, asks: str
+    ) -> None:
+        async with running(store, driver) as driving:
+            driver.pause = asyncio.Event()
+            order = make_order(plant, LAMP.id, ON, deadline=NOON + 5)
+            call = driving.execute(order) if asks == "order" else driving.read(plant, LAMP.id, NOON + 5)
+            calling = asyncio.create_task(call)
+            while not (driver.orders or driver.questions):
+                await asyncio.sleep(0)
+            await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE)
+            await driving.settled()
+            driver.pause.set()
+            assert (await calling).reachable is (asks == "order")
+            away = store.state_of(plant, LAMP.id)
+            assert not away.reachable
+            assert is_injected(away.absence)
+            if asks == "order":
+                assert store.orders[order.id].state is OrderState.CONFIRMED
 
     async def test_that_was_cleared_while_no_gateway_ran_is_over_at_the_start(
         self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-import msgspec
-
 from domogate.domain.commands import Order, OrderEnd, OrderState
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, OrderKeyTaken
 from domogate.domain.ids import Id
@@ -20,7 +18,7 @@ from domogate.services.driving.alerts import Alerts
 from domogate.services.driving.attachment import Attachment, DrivingContext
 from domogate.services.driving.calls import DriverCall, DriverCalls, Outcome, ask_driver, find_breach, find_picture_breach
 from domogate.services.driving.recorder import answer_again
-from domogate.services.plants.fault_overlay import FaultOverlay, list_covered, list_uncovered, overlay_of
+from domogate.services.plants.fault_overlay import FaultOverlay, cover_answer, list_covered, list_uncovered, overlay_of
 
 _REMEMBERED_ORDERS = 32
 _READ_AGAIN_DEADLINE = 5.0
@@ -243,7 +241,8 @@ class DrivenPlant:
             await self._report((report,))  # too late for the caller, but the module has this state
             raise DeviceTimeout(_NOT_CONFIRMED)
         # There must be no await between the answer and this line, so that the report cannot overwrite a later report.
-        await self._recorder.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)
+        now = self._clock.now()
+        await self._recorder.confirm(OrderEnd(order.id, OrderState.CONFIRMED, now), cover_answer(self._overlay, report, now))
         return report
 
     # questions
@@ -266,9 +265,7 @@ class DrivenPlant:
             await self._inject_fault(module_id)
             answer = await ask_driver(driver, driver.read(self.id, module_id, deadline), module_id, find_breach)
             call.take_back()
-            if self._overlay is not None and answer.state is not None:
-                state = self._overlay.cover_state(module_id, answer.state, self._clock.now())
-                answer = msgspec.structs.replace(answer, state=state)
+            answer = cover_answer(self._overlay, answer, self._clock.now())
         report, *alerts = self._alerts.complete((answer,))
         await self._recorder.record(alerts)
         if always or self._recorder.is_new(report):

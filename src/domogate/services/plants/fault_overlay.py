@@ -109,6 +109,16 @@ def overlay_of(injections: Sequence[Injection]) -> FaultOverlay | None:
     return FaultOverlay(injections) if injections else None
 
 
+def cover_answer(overlay: FaultOverlay | None, answer: Report, now: float) -> Report:
+    """Return the answer of a driver with the injected faults. The fault may have been injected after the question or order."""
+    if overlay is None:
+        return answer
+    absent = overlay.report_absence(Id(answer.plant_id), Id(answer.module_id), now)
+    if absent is not None:
+        return absent
+    return msgspec.structs.replace(answer, state=answer.state and overlay.cover_state(answer.module_id, answer.state, now))
+
+
 def is_injected(absence: Absence | None) -> bool:
     return absence is not None and absence.why is AbsenceReason.INJECTED
 
