@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.plants import ControllerDetail, Member, Module, Plant, PlantType, Topology, UnitDetail
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import EmergencyState, Report, State
 from domogate.ports import StoredPlant, StoredState
@@ -65,6 +66,25 @@ class TestAlerts:
         alerts.start_from(_site(1), now=0.0)
         _, begun = alerts.complete([_report(UNITS[0], None, 1.0, reachable=False)])
         assert _state(begun).alert is True
+
+    def test_a_controller_that_cannot_be_reached_keeps_the_reason_when_its_alert_changes(self) -> None:
+        alerts, lost = Alerts(), Absence(AbsenceReason.CONNECTION_LOST, 1.0, "broker.example:1883")
+        alerts.start_from(_site(1), now=0.0)
+        absent = [Report(PLANT, module, 1.0, reachable=False, absence=lost) for module in (CONTROLLER, UNITS[0])]
+        *_, begun = alerts.complete(absent)
+        assert (begun.module_id, _state(begun).alert, begun.reachable, begun.absence) == (CONTROLLER, True, False, lost)
+        _, ended = alerts.complete([_report(UNITS[0], WELL, 2.0)])
+        assert (ended.reachable, ended.absence) == (False, lost)
+        alerts.complete([_report(CONTROLLER, None, 3.0)])
+        _, again = alerts.complete([_report(UNITS[0], BROKEN, 4.0)])
+        assert (again.reachable, again.absence) == (True, None)
+
+    def test_it_also_keeps_the_stored_reason(self) -> None:
+        lost = Absence(AbsenceReason.SILENT, 1.0)
+        known = StoredState(EmergencyState(alert=False), reachable=False, at=1.0, absence=lost)
+        broken = StoredState(BROKEN, reachable=True, at=1.0)
+        (report,) = Alerts().start_from(_site(1, {CONTROLLER: known, UNITS[0]: broken}), now=5.0)
+        assert (report.reachable, report.absence) == (False, lost)
 
     def test_what_the_controller_says_of_itself_does_not_wipe_its_alert_out(self) -> None:
         alerts = Alerts()

@@ -57,6 +57,8 @@ class TestOffline:
             await injector.inject(plant, None, InjectedFault.OFFLINE)
             await driving.settled()
             assert not any(store.state_of(plant, module.id).reachable for module in (LAMP, REMOTE, UNIT, CONTROLLER))
+            reasons = {store.absence_of(plant, module.id).why for module in (LAMP, REMOTE, UNIT, CONTROLLER)}
+            assert reasons == {AbsenceReason.INJECTED}
             await injector.clear(plant)
             await driving.settled()
             assert all(store.state_of(plant, module.id).reachable for module in (LAMP, REMOTE, UNIT, CONTROLLER))

@@ -20,12 +20,14 @@ class _Controller:
     communication failure for such a unit.
     """
 
-    __slots__ = ("absent", "broken", "module", "reachable", "state")
+    __slots__ = ("absence", "absent", "broken", "module", "reachable", "state")
 
     def __init__(self, module: Module, stored: StoredState | None) -> None:
         self.module = module
         self.state = stored.state if stored and isinstance(stored.state, EmergencyState) else EmergencyState()
         self.reachable = stored is None or stored.reachable
+        self.absence = None if stored is None else stored.absence
+        """The reason why the controller itself cannot be reached."""
         self.broken: set[str] = set()
         """The units with a failure in their last reported state."""
         self.absent: set[str] = set()
@@ -47,14 +49,14 @@ class _Controller:
 
     def complete(self, report: Report) -> Report:
         """Return the report of the controller, with the computed alert in its state."""
-        self.reachable = report.reachable
+        self.reachable, self.absence = report.reachable, report.absence
         if not isinstance(report.state, EmergencyState):
             return report
         self.state = msgspec.structs.replace(report.state, alert=self.state.alert, alert_changed_at=self.state.alert_changed_at)
         return msgspec.structs.replace(report, state=self.state)
 
     def report(self, plant_id: str, at: float) -> Report:
-        return Report(plant_id, self.module.id, at, self.state, self.reachable)
+        return Report(plant_id, self.module.id, at, self.state, self.reachable, absence=self.absence)
 
 
 class Alerts:
