@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,12 @@ from domogate.ports import StoredPlant, StoredState
 from domogate.services.driving.alerts import Alerts
 from domogate.services.plants.read_model import PlantView
 from domogate.services.safety.status import list_controllers
+from support.clocks import NOON
+from support.device_store import FakeStore
+from support.devices import FakeDriver
+from support.driving_setup import running_driving
+from support.injection_setup import CONTROLLER as SITE_CONTROLLER
+from support.injection_setup import UNIT
 
 PLANT, CONTROLLER = Id("plant"), Id("controller")
 UNITS = [Id(f"unit {number}") for number in range(4)]
@@ -125,3 +133,43 @@ class TestAlerts:
                     alert = _state(report).alert
             (controller,) = list_controllers(view)
             assert controller.alert is alert
+
+
+@pytest.mark.usefixtures("virtual_time")
+class TestWhileAPlantIsReadAgain:
+    async def test_a_report_counts_although_the_plant_was_read_before_it(
+        self, store: FakeStore, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        states = {
+            UNIT.id: StoredState(WELL, True, NOON),
+            SITE_CONTROLLER.id: StoredState(EmergencyState(alert=False), True, NOON),
+        }
+        plant = store.add_plant(SITE_CONTROLLER, UNIT, states=states)
+        find_plant, was_read, may_return = store.find_plant, asyncio.Event(), asyncio.Event()
+
+        async def read_slowly(plant_id: Id) -> StoredPlant | None:
+            stored = await find_plant(plant_id)
+            was_read.set()
+            await may_return.wait()
+            return stored
+
+        def alert() -> bool | None:
+            state = store.state_of(plant, SITE_CONTROLLER.id).state
+            assert isinstance(state, EmergencyState)
+            return state.alert
+
+        async with running_driving(store, driver) as driving:
+            await driving.settled()
+            monkeypatch.setattr(store, "find_plant", read_slowly)
+            store.change_plant(plant, SITE_CONTROLLER, UNIT)
+            await was_read.wait()
+            faulty = EmergencyState(failures=(Failure(FailureType.REMOTE_QUARTZ_FAULT),))
+            await driver.report([Report(plant, SITE_CONTROLLER.id, NOON, faulty), Report(plant, UNIT.id, NOON, BROKEN)])
+            may_return.set()
+            await driving.settled()
+            assert alert() is True
+            await driver.report([Report(plant, UNIT.id, NOON + 60, WELL)])
+            assert alert() is False
+            state = store.state_of(plant, SITE_CONTROLLER.id).state
+            assert isinstance(state, EmergencyState)
+            assert state.failures == faulty.failures

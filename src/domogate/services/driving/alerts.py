@@ -1,6 +1,6 @@
 """Computes whether a controller is in alert, and since when, from the reports of its units (Spec 2.15)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -39,6 +39,16 @@ class _Controller:
             breaks = isinstance(state, EmergencyState) and in_failure(state.failures)
             (self.broken.add if breaks else self.broken.discard)(unit_id)
 
+    def take_unit(self, unit_id: str, earlier: "_Controller") -> None:
+        """Take over what the earlier object knows about a unit."""
+        if unit_id in earlier.absent:
+            self.absent.add(unit_id)
+        if unit_id in earlier.broken:
+            self.broken.add(unit_id)
+
+    def take_state(self, earlier: "_Controller") -> None:
+        self.state, self.reachable, self.absence = earlier.state, earlier.reachable, earlier.absence
+
     def update_alert(self, at: float) -> bool:
         """Compute again whether the controller is in alert. Return whether this changed. `at` is the time of the change."""
         alert = is_in_alert(self.module, len(self.broken | self.absent))
@@ -66,8 +76,14 @@ class Alerts:
         self._controllers: dict[str, _Controller] = {}
         self._by_unit: dict[str, _Controller] = {}
 
-    def start_from(self, stored: StoredPlant, now: float) -> list[Report]:
-        """Take over the stored states. Return a report with the right alert for each controller whose stored alert is wrong."""
+    def start_from(self, stored: StoredPlant, now: float, forgotten: Collection[Id] = ()) -> list[Report]:
+        """Take over the stored states. Return a report with the right alert for each controller whose stored alert is wrong.
+
+        What a module has reported since the last call is kept: perhaps the plant was read before the report was written. The
+        exceptions are the modules in `forgotten`, and modules whose stored state is newer but comes from no report.
+        """
+        controllers, by_unit = self._controllers, self._by_unit
+        replaced = {*forgotten, *(module_id for module_id, state in stored.states.items() if not state.at)}
         modules = list(stored.topology.every_module())
         self._controllers = {
             module.id: _Controller(module, stored.states.get(module.id))
@@ -79,12 +95,20 @@ class Alerts:
             for module in modules
             if module.controller_id in self._controllers
         }
+        wrong = []
         for unit_id, controller in self._by_unit.items():
             unit = stored.states.get(Id(unit_id))
-            if unit is not None:
+            if unit_id in by_unit and unit_id not in replaced:
+                controller.take_unit(unit_id, by_unit[unit_id])
+            elif unit is not None:
                 controller.note_unit(unit_id, unit.state, unit.reachable)
-        changed = [controller for controller in self._controllers.values() if controller.update_alert(now)]
-        return [controller.report(stored.plant.id, now) for controller in changed]
+        for controller_id, controller in self._controllers.items():
+            stored_alert = controller.state.alert
+            if controller_id in controllers and controller_id not in replaced:
+                controller.take_state(controllers[controller_id])
+            if controller.update_alert(now) or controller.state.alert is not stored_alert:
+                wrong.append(controller)
+        return [controller.report(stored.plant.id, now) for controller in wrong]
 
     def complete(self, reports: Sequence[Report]) -> Sequence[Report]:
         """Return the reports. In the reports of controllers, the state has the computed alert.

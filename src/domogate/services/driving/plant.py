@@ -152,7 +152,7 @@ class DrivenPlant:
         self._recorder.forget([*self._attachment.assign(stored), *uncovered])
         self._recorder.start_from(self._attachment.driver_of, stored.states)
         now = self._clock.now()
-        await self._recorder.record(self._alerts.start_from(stored, now))
+        await self._recorder.record(self._alerts.start_from(stored, now, uncovered))
         if overlay is not None:
             await self._recorder.record(self._alerts.complete(list_covered(stored, overlay, now)))
         if uncovered:
