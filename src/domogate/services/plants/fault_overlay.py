@@ -109,10 +109,8 @@ def overlay_of(injections: Sequence[Injection]) -> FaultOverlay | None:
     return FaultOverlay(injections) if injections else None
 
 
-def cover_answer(overlay: FaultOverlay | None, answer: Report, now: float) -> Report:
+def cover_answer(overlay: FaultOverlay, answer: Report, now: float) -> Report:
     """Return the answer of a driver with the injected faults. The fault may have been injected after the question or order."""
-    if overlay is None:
-        return answer
     absent = overlay.report_absence(Id(answer.plant_id), Id(answer.module_id), now)
     if absent is not None:
         return absent
