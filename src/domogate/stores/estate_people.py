@@ -221,7 +221,7 @@ def compare_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUse
                 people.setdefault(user_id, before.get(user_id, limits))
             else:
                 waiting[email] = limits
-        since_of = keep_since(before, stored_since.get(plant.id, {}), position)
+        since_of = keep_since(before, stored_since.get(plant.id, {}), position, tx.now)
         rows, waiting_rows = member_rows(plant.id, people, since_of), invitation_rows(plant.id, waiting)
         same_people = [(row["user_id"], row["limits"]) for row in rows] == list(before.items())
         if same_people and [(row["email"], row["limits"]) for row in waiting_rows] == list(invited_before.items()):

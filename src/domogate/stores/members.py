@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
-from domogate.domain.limits import Limits, Places
+from domogate.domain.limits import Limits
 from domogate.stores.codec import NUL, decode_limits, to_json_or_none
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.subject import SqlSubject, writes
@@ -95,7 +95,7 @@ def set_member_limits(tx: Transaction, plant_id: Id, user_id: Id, limits: Limits
     stored = to_json_or_none(limits)
     before = tx.connection.execute(select(members).where(member)).one()
     if before.limits != stored:
-        since_of = keep_since({user_id: before.limits}, {user_id: before.since}, tx.position)
+        since_of = keep_since({user_id: before.limits}, {user_id: before.since}, tx.position, tx.now)
         with changing_plants(tx, [plant_id]):
             tx.connection.execute(update(members).where(member).values(limits=stored, since=since_of(user_id, stored)))
     return True
@@ -174,21 +174,31 @@ It returns a cursor: a person with these limits may see the events after this cu
 """
 
 
-def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], position: int) -> SinceOf:
+def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], position: int, now: float) -> SinceOf:
     """Return a function that gives each person a cursor. The person may see the events after this cursor.
 
-    Members who may see the same places (floors, ambients, modules) as before keep their cursor. All others get `position`.
+    Members whose membership continues keep their cursor. All others get `position`.
     """
 
     def since_of(user_id: Id, limits: str | None) -> int:
-        stays = user_id in since and _places_in(limits_before[user_id]) == _places_in(limits)
+        stays = user_id in since and _continues(_read_limits(limits_before[user_id]), _read_limits(limits), now)
         return since[user_id] if stays else position
 
     return since_of
 
 
-def _places_in(limits: str | None) -> Places:
-    return ((), (), ()) if limits is None else decode_limits(limits).places
+def _continues(before: Limits, after: Limits, now: float) -> bool:
+    """Whether the changed limits show no earlier event that the limits `before` did not allow (Decision 0056).
+
+    The places must be the same. The period must not have ended, and must not begin earlier than before: otherwise it would
+    include a time in which the person had no rights.
+    """
+    has_ended = before.valid_until is not None and before.valid_until <= now
+    return before.places == after.places and not has_ended and (after.valid_from or 0.0) >= (before.valid_from or 0.0)
+
+
+def _read_limits(limits: str | None) -> Limits:
+    return Limits() if limits is None else decode_limits(limits)
 
 
 def member_rows(plant_id: Id, people: Mapping[Id, str | None], since_of: SinceOf) -> list[dict[str, object]]:

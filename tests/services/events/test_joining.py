@@ -77,6 +77,30 @@ class TestGuests:
         second = await setup.listen(credentials, last_event_id=b"0")
         assert [received.event for received in second.notices] == ["people"]
 
+    async def test_a_second_stay_does_not_show_the_time_between(self, setup: StreamSetup, home: SharedHome) -> None:
+        carla = await setup.add_user("Carla")
+        credentials, end = await setup.grant_access(carla), setup.clock.now() + 100
+        await setup.store.allow_user(home.plant.id, carla.id, Limits(modules=(home.lamp.id,), valid_until=end))
+        await home.switch()
+        setup.clock.at = end + 100
+        await home.switch(4)
+        again = Limits(modules=(home.lamp.id,), valid_until=setup.clock.now() + 100)
+        await setup.store.set_member_limits(home.plant.id, carla.id, again)
+        listener = await setup.listen(credentials, last_event_id=b"0")
+        assert [received.event for received in listener.notices] == ["people"]
+
+    async def test_an_earlier_start_does_not_show_the_time_before_the_former_start(
+        self, setup: StreamSetup, home: SharedHome
+    ) -> None:
+        carla = await setup.add_user("Carla")
+        credentials, begin = await setup.grant_access(carla), setup.clock.now() + 100
+        await setup.store.allow_user(home.plant.id, carla.id, Limits(modules=(home.lamp.id,), valid_from=begin))
+        await home.switch(4)
+        setup.clock.at = begin + 100
+        await setup.store.set_member_limits(home.plant.id, carla.id, Limits(modules=(home.lamp.id,)))
+        listener = await setup.listen(credentials, last_event_id=b"0")
+        assert [received.event for received in listener.notices] == ["people"]
+
     async def test_changes_of_other_people_are_not_told_to_them(self, setup: StreamSetup, home: SharedHome) -> None:
         carla, dora = await setup.add_user("Carla"), await setup.add_user("Dora")
         credentials = await setup.grant_access(carla)
