@@ -265,6 +265,18 @@ def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None =
     return plant_ids
 
 
+def move_invitations(tx: Transaction, former_email: str, email: str) -> None:
+    """Give the invitations of one e-mail address to another. A plant that also invites the other address keeps one invitation.
+
+    The caller emits the events, with `changing_plants`.
+    """
+    former = email_key(former_email)
+    both = list_plants_inviting(tx.connection, email)
+    execute_many(tx.connection, _DISINVITE, [{"of_plant": plant_id, "to_email": former} for plant_id in both])
+    moving = update(invitations).where(invitations.c.email_key == former)
+    tx.connection.execute(moving.values(email_key=email_key(email), email=email))
+
+
 def _next_positions(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, int]:
     highest = (
         select(members.c.plant_id, func.max(members.c.position))

@@ -16,7 +16,13 @@ from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.estate_history import drop_documents_of
 from domogate.stores.grants import remove_grants
-from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
+from domogate.stores.members import (
+    changing_plants,
+    list_plants_inviting,
+    list_plants_of_user,
+    move_invitations,
+    take_up_invitations,
+)
 from domogate.stores.owned import remove_owned
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
@@ -118,16 +124,22 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
     other = find_user_by_email(tx.connection, user.email)
     if other is not None and other.id != user.id:
         raise ValueError(f"the e-mail {user.email} belongs to another user")
-    if former is not None and email_key(former.email) != email_key(user.email):
+    moved = former is not None and email_key(former.email) != email_key(user.email)
+    if moved:
         user = msgspec.structs.replace(user, email_verified=False)
     plant_ids_changed: set[Id] = set()
+    invited_as = former.email if former is not None and moved and not former.active else None
+    if invited_as is not None:
+        plant_ids_changed.update(list_plants_inviting(tx.connection, invited_as))
     if former is not None and former.email != user.email:
         plant_ids_changed.update(list_plants_of_user(tx.connection, user.id))
-    inviting = list_plants_inviting(tx.connection, user.email) if user.active else ()
-    plant_ids_changed.update(inviting)
+    if user.active:
+        plant_ids_changed.update(list_plants_inviting(tx.connection, user.email))
     with changing_plants(tx, plant_ids_changed):
         tx.connection.execute(tx.upsert(users), user_to_row(tx, user))
-        if inviting:
+        if invited_as is not None:  # The person has not accepted the invitations yet.
+            move_invitations(tx, invited_as, user.email)
+        if user.active:
             take_up_invitations(tx, invitations.c.email_key == email_key(user.email))
     tx.emit(UserChanged(user_id=user.id))
     return user

@@ -75,6 +75,25 @@ class TestInviting:
         dora = await env.people.redeem_link(token_of(invited.link), GOOD_PASSWORD)
         assert (await env.people.get_plant(HOUSE.id)).is_of(dora.id)
 
+    async def test_the_invitation_follows_an_address_that_an_operator_corrects(self, env: PeopleSetup) -> None:
+        await env.people.invite(HOUSE.id, "dora@exmaple.com")
+        dora = await env.people.get_user_by_email("dora@exmaple.com")
+        await env.people.set_email(dora.id, "Dora@example.com")
+        plant = await env.people.get_plant(HOUSE.id)
+        assert [one.email for one in plant.invited if "ora" in one.email] == ["Dora@example.com"]
+        link = await env.people.issue_password_link(dora.id)
+        await env.people.redeem_link(token_of(link), GOOD_PASSWORD)
+        assert (await env.people.get_plant(HOUSE.id)).is_of(dora.id)
+
+    async def test_of_two_invitations_of_a_corrected_address_one_stays(self, env: PeopleSetup) -> None:
+        await env.people.invite(HOUSE.id, "dora@exmaple.com")
+        dora = await env.people.get_user_by_email("dora@exmaple.com")
+        await env.store.invite(HOUSE.id, "dora@example.com")
+        await env.people.set_email(dora.id, "dora@example.com")
+        plant = await env.people.get_plant(HOUSE.id)
+        assert [one.email for one in plant.invited].count("dora@example.com") == 1
+        assert "dora@exmaple.com" not in [one.email for one in plant.invited]
+
     async def test_an_address_or_a_plant_that_is_none_is_refused(self, env: PeopleSetup) -> None:
         with pytest.raises(Invalid):
             await env.people.invite(HOUSE.id, "dora")
