@@ -64,6 +64,16 @@ class TestCreatingAUser:
         env.mail.failure = None
         assert (await env.people.issue_password_link(user.id)).url is not None
 
+    async def test_mail_that_fails_leaves_the_earlier_link_valid(self, env: PeopleSetup) -> None:
+        env.mail.sends = True
+        await env.people.invite(HOUSE.id, "dora@example.com")
+        env.mail.failure = OSError("no route")
+        with pytest.raises(MailFailed):
+            await env.people.issue_password_link((await env.people.get_user_by_email("dora@example.com")).id)
+        ((_, _, sent),) = env.mail.sent
+        assert sent is not None
+        await env.people.redeem_link(token_of(sent), GOOD_PASSWORD)
+
     @pytest.mark.parametrize("email", [ANNA.email, ANNA.email.upper()])
     async def test_an_email_is_one_persons(self, env: PeopleSetup, email: str) -> None:
         with pytest.raises(Conflict, match="already"):
@@ -174,12 +184,13 @@ class TestAProvedEmail:
         assert (await env.user(CARLA.id)).active
         assert not (await env.user(CARLA.id)).email_verified
 
-    async def test_a_link_to_the_mailbox_they_had_before_does_not_prove_the_one_they_have(self, env: PeopleSetup) -> None:
+    async def test_a_link_to_the_mailbox_they_had_before_does_not_work(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         await env.people.issue_password_link(CARLA.id)
         await env.people.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, email="c@example.com"))
-        await env.people.redeem_link(token_of(str(env.mail.sent[0][2])), GOOD_PASSWORD)
-        assert not (await env.user(CARLA.id)).email_verified
+        with pytest.raises(NotFound):
+            await env.people.redeem_link(token_of(str(env.mail.sent[0][2])), GOOD_PASSWORD)
+        assert not (await env.user(CARLA.id)).active
 
     async def test_stays_proved_when_the_password_is_set_otherwise(self, env: PeopleSetup) -> None:
         await env.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, email_verified=True))

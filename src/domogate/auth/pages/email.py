@@ -74,6 +74,8 @@ class EmailPages(LoggedInPages):
             self._note(user, AuditResult.FAILED, address)
             # The answer of a mail server may contain the address: log only the kind of failure.
             _log.error("the link for a new e-mail address was not mailed", reason=type(failure.__cause__).__name__)
+        except NotFound:
+            pass  # The user was deleted at the same time.
 
     def _note(self, user: User, result: AuditResult, address: str) -> None:
         self._context.sessions.note(AuditAction.LINK_ISSUED, user.id, user_ref(user.id), result, address)

@@ -11,12 +11,13 @@ import msgspec
 
 from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import SETS_PASSWORD, LinkPurpose, OneTimeLink
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.ports import Clock, PeopleStore, SessionStore
 from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.actors import Actor, Note, yes_or_no
-from domogate.services.refusals import MailFailed, Reason
+from domogate.services.refusals import MailFailed, NotFound, Reason
 
 LINK_PATH = "/auth/password?token="  # the token is in the query, because paths may be logged and queries are not
 """The path of a one-time link to set a password. The token is appended."""
@@ -55,8 +56,9 @@ class OneTimeLinks:
 
     async def issue_for_email(self, user: User, email: str, by: Actor, send: Callable[[str], Awaitable[bool]]) -> None:
         """Make a link to confirm a new e-mail address, and mail the link to this address with `send`. Raises MailFailed."""
-        url, _ = await self._add(user, LinkPurpose.EMAIL, sent_to=email)
-        mailed = await report_failure(send(url))
+        token = new_secret()
+        mailed = await report_failure(send(f"{self.base_url}{EMAIL_LINK_PATH}{token}"))
+        await self._add(token, user, LinkPurpose.EMAIL, sent_to=email)
         self._note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=yes_or_no(mailed))
 
     async def issue(
@@ -67,25 +69,26 @@ class OneTimeLinks:
 
         Raises MailFailed.
         """
-        url, expires_at = await self._add(user, purpose, sent_to=None if send is None else user.email)
+        token = new_secret()
+        url = f"{self.base_url}{LINK_PATH}{token}"
         mailed = send is not None and await report_failure(send(url))
-        if send is not None and not mailed:
-            # There is no mail server, so the link is shown. A shown link does not prove that the user can read the mailbox.
-            # So a new link without an address replaces the first link.
-            url, expires_at = await self._add(user, purpose)
+        # A shown link does not prove that the user can read the mailbox.
+        expires_at = await self._add(token, user, purpose, sent_to=user.email if mailed else None)
         self._note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=yes_or_no(mailed))
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
-    async def _add(self, user: User, purpose: LinkPurpose, *, sent_to: str | None = None) -> tuple[str, float]:
-        """Make a link. Return its URL and its expiry. Earlier links become invalid (`add_link` of the store).
+    async def _add(self, token: str, user: User, purpose: LinkPurpose, *, sent_to: str | None) -> float:
+        """Store a link and return its expiry. Earlier links become invalid (`add_link` of the store).
 
-        `sent_to`: the only e-mail address that gets the link. None if the link is shown and not mailed.
+        Call this after the mail: if the mail fails, the earlier link must stay valid. `sent_to` is the only e-mail address that
+        gets the link. None if the link is shown and not mailed. Raises NotFound if the user has just been deleted.
         """
-        token = new_secret()
         expires_at = self._clock.now() + self.lifetime
-        await self._store.add_link(OneTimeLink(hash_secret(token), user.id, purpose, expires_at, sent_to))
-        path = EMAIL_LINK_PATH if purpose is LinkPurpose.EMAIL else LINK_PATH
-        return f"{self.base_url}{path}{token}", expires_at
+        try:
+            await self._store.add_link(OneTimeLink(hash_secret(token), user.id, purpose, expires_at, sent_to))
+        except ValueError:
+            raise NotFound(f"There is no user {user.id}.") from None
+        return expires_at
 
     async def find(self, token: str, purposes: Sequence[LinkPurpose] = SETS_PASSWORD) -> tuple[OneTimeLink, User] | DeadLink:
         """Return the link and its user, or the reason why the link does not work. The link stays valid."""
@@ -93,6 +96,8 @@ class OneTimeLinks:
         user = None if link is None else await self._store.find_user(link.user_id)
         if link is None or user is None or link.purpose not in purposes:
             return DeadLink.USED
+        if link.purpose in SETS_PASSWORD and link.sent_to is not None and email_key(link.sent_to) != email_key(user.email):
+            return DeadLink.USED  # The link is in a mailbox that the user had before.
         return DeadLink.EXPIRED if link.expires_at <= self._clock.now() else (link, user)
 
     async def use(self, token: str) -> OneTimeLink | None:
