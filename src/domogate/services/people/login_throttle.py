@@ -88,10 +88,14 @@ class LoginThrottle:
 
     async def succeed(self, account: str, address: str) -> None:
         """Reset the count of the account, and remember that the user of this account uses this IP address."""
+        self.forget_wait(account, address)
+        await self._store.succeed_attempt(self.attempt(account, address), self._clock.now())
+
+    def forget_wait(self, account: str, address: str) -> None:
+        """Forget the waiting time in memory, because a success has reset the count in the store."""
         attempt = self.attempt(account, address)
         self._waiting.pop(attempt.familiar, None)
         self._waiting.pop(attempt.address, None)
-        await self._store.succeed_attempt(attempt, self._clock.now())
 
     def _key(self, *parts: str) -> str:
         """Return the key of a count. The key is a hash of the parts, so it has a fixed size."""
@@ -117,12 +121,17 @@ class LoginThrottles:
 
     def succeeded(self, email: str, address: str) -> Sequence[Attempt]:
         """Return the attempts that a complete login marks as successful."""
-        return [
-            self.passwords.attempt(email, address),
-            self.passwords_at_address.attempt(at_address(email, address), address),
-            self.codes_at_address.attempt(at_address(email, address), address),
-            self.codes.attempt(email, address),
-        ]
+        return [throttle.attempt(account, address) for throttle, account in self._counts_of(email, address)]
+
+    def forget_waits(self, email: str, address: str) -> None:
+        """Forget the waiting times in memory after a complete login: the store has reset the counts."""
+        for throttle, account in self._counts_of(email, address):
+            throttle.forget_wait(account, address)
+
+    def _counts_of(self, email: str, address: str) -> Sequence[tuple[LoginThrottle, str]]:
+        """Return the throttles, each with the name under which it counts the attempts of this person."""
+        here = at_address(email, address)
+        return [(self.passwords, email), (self.passwords_at_address, here), (self.codes_at_address, here), (self.codes, email)]
 
 
 def at_address(email: str, address: str) -> str:

@@ -167,6 +167,7 @@ class SessionRecords:
     async def _complete(self, cookie: str, session: Session, user: User, replaces: str | None) -> LoginComplete | LoginFailed:
         if not await self._has_current_password(session, user):
             return LoginFailed()
+        self._throttles.forget_waits(user.email, session.address)
         await self.log_out(replaces)
         factors = ", ".join(_FACTOR_NAMES.get(factor, factor) for factor in session.factors if factor != MULTIPLE)
         self.note(AuditAction.LOGIN, user.id, factors, AuditResult.OK, session.address)

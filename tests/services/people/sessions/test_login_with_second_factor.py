@@ -236,3 +236,13 @@ class TestASecondFactorThatIsDemanded:
         entered = await enter(strict)
         strict.sessions.second_factor_required = True
         assert await strict.sessions.find(entered.cookie) is None
+
+
+async def test_after_a_login_under_attack_the_person_can_confirm_the_password(setup: AuthSetup) -> None:
+    """Strangers guess the password, so the account must wait. The right password and code are still accepted."""
+    await setup.change(ANNA, totp_secret=SECRET)
+    for number in range(20):
+        await setup.sessions.log_in(ANNA.email, "a guess", None, f"192.0.2.{number}", AGENT)
+    code, *_ = await setup.sessions.new_recovery_codes(await setup.user(ANNA), ADDRESS)
+    entered = await enter(setup, otp=code)
+    assert await setup.sessions.confirm_password(entered.person, PASSWORD, ADDRESS) is None
