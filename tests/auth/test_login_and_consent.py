@@ -1,5 +1,6 @@
 """When a person has to log in and to consent, and the effect of the decision."""
 
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
@@ -7,7 +8,7 @@ import msgspec
 import pytest
 
 from domogate.domain.ids import new_id
-from domogate.domain.people import Grant, GrantType
+from domogate.domain.people import Client, Grant, GrantType
 from support.identity import ISSUER
 from support.oauth import NATIVE, PAGE, SECRET, WEB, Browser, Provider, is_back_at, returned, tampered
 
@@ -273,3 +274,31 @@ class TestTheAnswer:
         assert said["code"] not in str(provider.ledger.notes)
         assert SECRET not in str(provider.ledger.notes)
         assert provider.ledger.actions() == [("grant", "ok"), ("refusal", "refused")]
+
+
+class TestDeletedMeanwhile:
+    @pytest.mark.parametrize(("client", "response_type"), [(WEB, "code"), (PAGE, "id_token"), (PAGE, "id_token token")])
+    @pytest.mark.parametrize("deleted", ["user", "client"])
+    async def test_a_deleted_account_or_application_is_an_error_and_gets_no_grant(
+        self,
+        browser: Browser,
+        provider: Provider,
+        monkeypatch: pytest.MonkeyPatch,
+        client: Client,
+        response_type: str,
+        deleted: str,
+    ) -> None:
+        """The person has pressed the button, and the account or the application is deleted before the grant is stored."""
+        store = provider.store
+        await browser.log_in()
+        is_code = response_type == "code"
+        page = await browser.authorize(client, response_type=response_type, nonce="n", scope="openid light.read")
+        write, name = (store.add_code, "add_code") if is_code else (store.add_grant, "add_grant")
+
+        async def delete_first(*given: Any) -> None:
+            await (store.delete_user(provider.anna.id) if deleted == "user" else store.delete_client(client.id))
+            await write(*given)
+
+        monkeypatch.setattr(store, name, delete_first)
+        said = returned(await browser.decide(page), "query" if is_code else "fragment")
+        assert said["error"] == "access_denied"

@@ -1,5 +1,7 @@
 """Handles the consent of a person: a grant is stored, and the client gets a code or tokens."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Protocol
 
@@ -12,6 +14,7 @@ from domogate.domain.people import PAGES_CLIENT, Client, Grant, GrantType, Ident
 from domogate.domain.plants import Plant
 from domogate.ports import Clock, DeveloperStore, PeopleStore, PlantStore, TokenStore
 from domogate.services.authorization.audit_notes import AuditNotes
+from domogate.services.authorization.faults import OAuthError, OAuthFault
 from domogate.services.authorization.scopes import GROUP_OF, ON_PURPOSE, is_about_plants
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
 from domogate.services.rights.access import list_own_plants
@@ -167,7 +170,10 @@ class Consents:
         return [grant for grant in grants if grant.client_id == client.id and grant.auth_time is not None]
 
     async def grant_code(self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str = "") -> str:
-        """Store a grant and the hash of its code. Return the code, which the client redeems for tokens."""
+        """Store a grant and the hash of its code. Return the code, which the client redeems for tokens.
+
+        Raises OAuthFault if the user or the client has just been deleted.
+        """
         grant = self._new_grant(user, session, asked, choice, GrantType.AUTHORIZATION_CODE)
         refused_offline = IdentityScope.OFFLINE_ACCESS in set(asked.scopes) - set(choice.scopes)
         value = (ONLINE if refused_offline else "") + new_secret()
@@ -180,7 +186,8 @@ class Consents:
             code_challenge=asked.code_challenge,
             nonce=asked.nonce,
         )
-        await self._store.add_code(grant, code)
+        with _reporting_deletion():
+            await self._store.add_code(grant, code)
         self._notes.granted(grant, session, address)
         return value
 
@@ -189,7 +196,7 @@ class Consents:
     ) -> TokenSet:
         """Issue the tokens of the implicit flow: an access token and an id token, but no refresh token.
 
-        OpenID Connect Core §3.2.2.5 describes this answer.
+        OpenID Connect Core §3.2.2.5 describes this answer. Raises OAuthFault if the user or the client has just been deleted.
         """
         grant = await self._grant_implicit(user, session, asked, choice, address)
         return await self._mint.mint(user, asked.client, grant, nonce=asked.nonce)
@@ -197,7 +204,10 @@ class Consents:
     async def grant_id_token(
         self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str = ""
     ) -> str:
-        """Issue an id token without an access token, for the implicit flow."""
+        """Issue an id token without an access token, for the implicit flow.
+
+        Raises OAuthFault if the user or the client has just been deleted.
+        """
         grant = await self._grant_implicit(user, session, asked, choice, address)
         return await self._mint.mint_id_token(user, asked.client, grant, nonce=asked.nonce)
 
@@ -206,7 +216,8 @@ class Consents:
 
     async def _grant_implicit(self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str) -> Grant:
         grant = self._new_grant(user, session, asked, choice, GrantType.IMPLICIT)
-        await self._store.add_grant(grant)
+        with _reporting_deletion():
+            await self._store.add_grant(grant)
         self._notes.granted(grant, session, address)
         return grant
 
@@ -222,3 +233,12 @@ class Consents:
             factors=session.factors,
             plants=choice.plants,
         )
+
+
+@contextmanager
+def _reporting_deletion() -> Iterator[None]:
+    """Raise OAuthFault if the store refuses a grant because its user or client has just been deleted."""
+    try:
+        yield
+    except ValueError:
+        raise OAuthFault(OAuthError.ACCESS_DENIED, "The account or the application was deleted.") from None
