@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from domogate.domain.commands import Order, SwitchPlug
 from domogate.domain.faults import DeviceOffline, DeviceRefused
+from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.people import User
 from domogate.domain.reachability import Absence, AbsenceReason
@@ -23,6 +25,10 @@ async def recent(api: HomeApi, user: User | None = None) -> list[dict[str, Any]]
     token = None if user is None else await api.mint(user)
     items: list[dict[str, Any]] = (await api.ok("GET", RECENT, token=token))["items"]
     return [item for item in items if item["kind"] not in ("people", "home")]
+
+
+def an_order(order_id: str, module_id: Id) -> Order:
+    return Order(order_id, HOUSE.id, module_id, SwitchPlug(True), NOW + 100, user_id=BRUNO.id)
 
 
 class TestCommands:
@@ -77,6 +83,15 @@ class TestCommands:
         api.env.clock.at += 10
         await api.ok("POST", LAMP_COMMANDS, {"do": "set light", "on": True})
         assert await recent(api, BRUNO) == []
+
+    async def test_many_commands_to_other_rooms_do_not_hide_those_of_a_guest(self, api: HomeApi) -> None:
+        await api.env.people.set_limits(HOUSE.id, BRUNO.id, Limits(modules=(PLUG.id,)))
+        api.env.clock.at += 10
+        own, others = an_order("own", PLUG.id), [an_order(f"other-{number}", LAMP.id) for number in range(200)]
+        await api.env.store.add_orders([own], api.env.clock.at, sent=False)
+        await api.env.store.add_orders(others, api.env.clock.at + 1, sent=False)
+        (event,) = await recent(api, BRUNO)
+        assert (event["module"], event["by"]) == ("Plug", {"name": "Bruno", "isMe": True})
 
 
 class TestChanges:

@@ -106,6 +106,8 @@ def list_orders(connection: Connection, wanted: OrderFilter, limit: int, before:
     conditions = [column == value for column, value in given.items() if value is not None]
     if wanted.only_open:
         conditions.append(orders.c.ended_at.is_(None))
+    if wanted.module_ids is not None:
+        conditions.append(orders.c.module_id.in_(sorted(wanted.module_ids)))
     matching = select(orders).where(*conditions).order_by(orders.c.queued_at.desc(), orders.c.id.desc())
     page = matching if before is None else matching.where(orders.c.queued_at < before)
     rows = list(connection.execute(page.limit(limit)))

@@ -55,12 +55,16 @@ class ReadingStore(Protocol):
 
 
 class OrderFilter(msgspec.Struct, frozen=True):
-    """The filter of a list of orders. If `only_open` is true, the list has only orders that have not ended."""
+    """The filter of a list of orders. If `only_open` is true, the list has only orders that have not ended.
+
+    If `module_ids` is given, the list has only orders to these modules.
+    """
 
     plant_id: Id | None = None
     module_id: Id | None = None
     state: OrderState | None = None
     only_open: bool = False
+    module_ids: frozenset[Id] | None = None
 
 
 class OrderStore(Protocol):

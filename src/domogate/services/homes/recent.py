@@ -15,7 +15,7 @@ from domogate.services.events.notices import find_notice
 from domogate.services.homes.commands import MOST_CHANGES, Outcome, outcome_of, was_reachable
 from domogate.services.homes.homes import Home
 from domogate.services.homes.joining import find_joined_at
-from domogate.services.rights.access import Access
+from domogate.services.rights.access import Access, Role
 
 _ORDERS = 200
 """The number of orders that are read."""
@@ -65,7 +65,9 @@ class RecentEvents:
 
     async def _list_orders(self, home: Home) -> Sequence[OrderRecord]:
         since = await find_joined_at(self._store, home.access)
-        found = await self._store.list_orders(OrderFilter(home.plant.id), _ORDERS)
+        # The orders to other rooms must not displace the orders that a guest may see.
+        of_guest = None if home.role is not Role.GUEST else frozenset(home.view.modules)
+        found = await self._store.list_orders(OrderFilter(home.plant.id, module_ids=of_guest), _ORDERS)
         return [record for record in found if record.queued_at >= since and record.order.module_id in home.view.modules]
 
 
