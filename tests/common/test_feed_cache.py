@@ -197,6 +197,26 @@ class TestChanges:
         source.gate.set()
         assert await asking == 1
 
+    async def test_a_caller_during_the_last_attempt_gets_no_value_from_before_the_call(self) -> None:
+        stored, reads = 0, 0
+        late: asyncio.Task[int | None] | None = None
+
+        async def fetch(key: str) -> int:
+            nonlocal stored, reads, late
+            value, reads = stored, reads + 1
+            if reads <= 5:  # The value changes during each attempt.
+                stored += 1
+                cache.apply([Change(stored, KeyChanged(key))])
+            if reads == 5:
+                late = asyncio.create_task(cache.get(key))
+                await asyncio.sleep(0)
+            return value
+
+        cache: FeedCache[str, int] = FeedCache(fetch, capacity=10, invalidated_by=INVALIDATED_BY)
+        assert await cache.get("a") == 4
+        assert late is not None
+        assert await late == 5
+
     async def test_a_value_that_never_stops_changing_is_returned_but_not_kept(self) -> None:
         cache: FeedCache[str, int]
 

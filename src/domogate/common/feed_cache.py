@@ -156,16 +156,20 @@ class FeedCache(Generic[K, V]):
                 self.drop(key)
 
     async def _run(self, key: K, running: _Fetch[V], fetch: Callable[[], Awaitable[V | None]] | None) -> V | None:
+        async def read() -> V | None:
+            return await self._fetch(key) if fetch is None else await fetch()
+
         try:
-            for _ in range(_ATTEMPTS):
+            for _ in range(_ATTEMPTS - 1):
                 running.stale.clear()
-                value = await self._fetch(key) if fetch is None else await fetch()
+                value = await read()
                 if not (running.stale and self._is_stale(key, value, running.stale)):
                     self._keep(key, value)
-                    break
-            return value
+                    return value
         finally:
             del self._fetching[key]
+        # A caller that comes during this last attempt begins its own fetch: the last value may be older than its call.
+        return await read()
 
     def _is_stale(self, key: K, value: V | None, stale: Mapping[Hashable, int]) -> bool:
         seen = -1 if value is None else self._cursor_of(value)
