@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.faults import TokenRefused
+from domogate.domain.ids import new_id
+from domogate.domain.people import User
 from domogate.identity.external import ExternalIssuer, IssuerProfile
 from support.examples import examples
 from support.identity import AUDIENCE, new_identity, new_verifier
@@ -92,6 +94,22 @@ class TestAWrongToken:
         unknown = await issuers.refusal(issuers.access(email="nobody@example.com"))
         await issuers.identity.store.save_user(msgspec.structs.replace(issuers.identity.anna, password_hash=None))
         assert await issuers.refusal(issuers.access()) == unknown
+
+    async def test_of_a_person_without_a_user_here_begins_no_write(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        issuers = await new_issuers()
+        store = issuers.identity.store
+        await issuers.verify(issuers.access())
+        await store.save_user(User(new_id(), "dora@example.com"))
+
+        async def write(*_: object) -> None:
+            raise AssertionError("there is nothing to write")
+
+        monkeypatch.setattr(store, "bind_external_account", write)
+        unknown = issuers.access(sub="another", email="nobody@example.com")
+        not_active = issuers.access(sub="another", email="dora@example.com")
+        bound_to_another_account = issuers.access(sub="another")
+        for token in (unknown, not_active, bound_to_another_account):
+            assert "does not exist here" in await issuers.refusal(token)
 
 
 class TestAForgedToken:

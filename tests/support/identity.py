@@ -21,7 +21,7 @@ from domogate.domain.events import (
 from domogate.domain.faults import TokenRefused
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id, new_id
-from domogate.domain.people import Client, Grant, Principal, Scope, Subscription, TokenKind, User
+from domogate.domain.people import Client, ExternalAccount, Grant, Principal, Scope, Subscription, TokenKind, User
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Listener, SigningKey, Usage
@@ -84,6 +84,10 @@ class MemoryStore:
             return None
         self.bound[issuer, subject] = found.id
         return found
+
+    async def list_external_accounts(self, user_id: Id) -> Sequence[ExternalAccount]:
+        found = [ExternalAccount(*account, user_id, 0.0) for account, bound in self.bound.items() if bound == user_id]
+        return await self._answer("accounts", found)
 
     async def find_client(self, client_id: str) -> Client | None:
         return await self._answer("client", self.clients.get(client_id))

@@ -155,9 +155,22 @@ async def find_external_principal(store: PrincipalStore, claims: ExternalClaims,
     if client is None:
         raise TokenRefused("The token's client is not registered here.")
     account = (claims.issuer, claims.subject)
-    user = await store.find_external_user(*account) or await store.bind_external_account(*account, claims.email, now)
+    user = await store.find_external_user(*account)
+    if user is None and await _can_bind(store, claims):
+        user = await store.bind_external_account(*account, claims.email, now)
     if user is None or not user.active:
         raise TokenRefused(
             "The token's user does not exist here, is not active yet, or is bound to another account of the token's issuer."
         )
     return build_principal(claims, user, client, allowed=client.scopes, flow=GrantType.AUTHORIZATION_CODE)
+
+
+async def _can_bind(store: PrincipalStore, claims: ExternalClaims) -> bool:
+    """Whether there is an active user whom the account can be bound to.
+
+    `bind_external_account` checks this again. This check saves a write for each request of an account without a user here.
+    """
+    user = await store.find_user_by_email(claims.email)
+    if user is None or not user.active:
+        return False
+    return all(bound.issuer != claims.issuer for bound in await store.list_external_accounts(user.id))
