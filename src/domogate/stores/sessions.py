@@ -53,7 +53,8 @@ def add_session(
     succeeded: Sequence[Attempt] = (),
     taken_back: Attempt | None = None,
 ) -> bool:
-    require_user(tx, session.user_id)
+    if tx.connection.execute(_USER, {"user_id": session.user_id}).first() is None:
+        return False
     if totp_step is not None and not use_totp_step(tx, session.user_id, totp_step):
         return False
     if recovery_code is not None and not use_recovery_code(tx, session.user_id, recovery_code):

@@ -112,9 +112,9 @@ class SessionStore(Protocol):
 
         `succeeded` are attempts that the throttle counts as successful. `taken_back` is an attempt that no longer counts.
 
-        Return False and write no session in these cases: `totp_step` was used before; the user does not have the recovery code;
-        the passkey was removed; its count of signatures is not higher than the stored count (except if both are 0); the
-        challenge of the passkey was used before.
+        Return False and write no session in these cases: the user was deleted; `totp_step` was used before; the user does not
+        have the recovery code; the passkey was removed; its count of signatures is not higher than the stored count (except if
+        both are 0); the challenge of the passkey was used before.
         """
         ...
 

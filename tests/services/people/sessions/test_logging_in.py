@@ -15,7 +15,7 @@ from domogate.stores.subject import reads
 from domogate.stores.tables.identity import attempts
 from support.auth_setup import ADDRESS, IDLE, LIFETIME, PASSWORD, SECRET, AuthSetup
 from support.logins import AGENT, enter, find, log_in
-from support.stores import ANNA, CARLA
+from support.stores import ANNA, BRUNO, CARLA
 
 pytestmark = pytest.mark.slow
 
@@ -208,3 +208,19 @@ class TestSeveralGatewaysOnOneStore:
         rows = await reads(lambda connection: connection.execute(select(attempts)).all())(setup.store)
         assert len(rows) == 2
         assert not any(word in repr(rows) for word in ("password", ADDRESS))
+
+
+@pytest.mark.parametrize("has_second_factor", [False, True])
+async def test_an_account_that_is_deleted_during_the_check_of_the_password_is_a_failed_login(
+    setup: AuthSetup, monkeypatch: pytest.MonkeyPatch, has_second_factor: bool
+) -> None:
+    if has_second_factor:
+        await setup.change(BRUNO, totp_secret=SECRET)
+    verify = setup.env.hasher.verify_password
+
+    async def delete_meanwhile(password: str, password_hash: str | None) -> bool:
+        await setup.store.delete_user(BRUNO.id)
+        return await verify(password, password_hash)
+
+    monkeypatch.setattr(setup.env.hasher, "verify_password", delete_meanwhile)
+    assert await log_in(setup, email=BRUNO.email) == LoginFailed()
