@@ -78,6 +78,7 @@ class TestApplications:
             {"redirectUris": ["http://lamps.example/back"]},
             {"redirectUris": [f"https://lamps.example/{number}" for number in range(11)]},
             {"origins": ["https://lamps.example/" + 1000 * "a"]},
+            {"origins": ["https://lamps.example", "https://lamps.example"]},
             {"name": "  "},
         ],
     )

@@ -32,6 +32,7 @@ _times = st.builds(
 )
 _uris = st.just("https://app.example/back") | st.builds("x:{}".format, _texts)
 _LAST = "9999-12-31T23:59:59"
+_CLIENT = {"id": "app", "name": "App", "confidential": True, "grants": []}
 
 _records = st.lists(
     st.one_of(
@@ -55,7 +56,7 @@ _records = st.lists(
                     "redirectUris": st.lists(
                         st.just("https://app.example/back") | st.builds("x:{}".format, _texts), max_size=2
                     ),
-                    "origins": st.lists(st.just("https://app.example") | _texts, max_size=1),
+                    "origins": st.lists(st.just("https://app.example") | _texts, max_size=2),
                 },
             ),
         ),
@@ -79,6 +80,7 @@ class TestWhateverIsAccepted:
     @example(records=[("/subscriptions", {"name": "x", "expiresAt": f"{_LAST}+00:00"})])
     @example(records=[("/subscriptions", {"name": "x", "dailyQuota": MOST_DAILY_QUOTA})])
     @example(records=[(f"/plants/{FULL_PLANT.id}/faults", {"fault": "offline", "moduleId": LAMP, "until": f"{_LAST}-01:00"})])
+    @example(records=[("/clients", _CLIENT | {"origins": ["https://app.example", "https://app.example"]})])
     @given(records=_records)
     def test_is_listed_printed_exported_and_imported(self, records: list[tuple[str, dict[str, Any]]]) -> None:
         with tempfile.TemporaryDirectory() as made:

@@ -155,7 +155,15 @@ def _find_mistakes(client: Client) -> Iterator[str]:
     for origin in client.origins:
         if not is_origin(origin):
             yield f"{origin!r} is not a web origin such as https://app.example.com."
-    for what, values in (("redirect URI", client.redirect_uris), ("scope", client.scopes)):
+    # The estate file allows no value twice, so the gateway could not import its own export.
+    lists = (
+        ("redirect URI", client.redirect_uris),
+        ("post-logout redirect URI", client.post_logout_redirect_uris),
+        ("origin", client.origins),
+        ("grant", client.grants),
+        ("scope", client.scopes),
+    )
+    for what, values in lists:
         yield from (f"The {what} {value} is given twice." for value, count in Counter(values).items() if count > 1)
     if unknown := [repr(scope) for scope in client.scopes if scope not in KNOWN_SCOPES]:
         yield f"There is no scope {', '.join(unknown)}; there are: {', '.join(KNOWN_SCOPES)}."
