@@ -11,7 +11,7 @@ from domogate.drivers import DRIVERS
 from domogate.estate import read_estate
 from domogate.stores import SqlStore
 from support.management_setup import ManagementApi
-from support.stores import ANNA, BRUNO, GROUND, HALL, HOUSE, KITCHEN, LAMP, PLUG, SCENE, an_id
+from support.stores import ANNA, BRUNO, CARLA, GROUND, HALL, HOUSE, KITCHEN, LAMP, PLUG, SCENE, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,11 @@ class TestPlants:
         changed = await api.ok("PATCH", OF_HOUSE, {"owner": BRUNO.email})
         assert changed["owner"]["userId"] == BRUNO.id
         assert ANNA.id not in {one["userId"] for one in changed["allowed"]}
+
+    async def test_an_owner_who_was_invited_has_no_invitation_any_more(self, api: ManagementApi) -> None:
+        assert (await api.ok("GET", OF_HOUSE))["invited"] == ["Carla@Example.com"]
+        changed = await api.ok("PATCH", OF_HOUSE, {"owner": CARLA.email})
+        assert (changed["owner"]["userId"], changed["invited"]) == (CARLA.id, [])
 
     @pytest.mark.parametrize("wrong", [{"owner": "nobody@example.com"}, {"name": "x" * 51}, {"zipCode": "1" * 21}])
     async def test_wrong_values_are_422_and_change_nothing(self, api: ManagementApi, wrong: dict[str, str]) -> None:

@@ -113,6 +113,12 @@ class TestAllOrNothing:
 
 
 class TestPeopleOfPlants:
+    async def test_an_invited_person_whom_the_file_makes_a_member_is_not_invited_any_more(self, filled_store: SqlStore) -> None:
+        member = Member(CARLA.id, CARLA.email)
+        await filled_store.import_estate(with_house(change(HOUSE, allowed=(member,), invited=())), prune=False)
+        plant = (await house_in(filled_store)).plant
+        assert (plant.allowed, plant.invited) == ((member, *HOUSE.allowed), ())
+
     async def test_without_pruning_nobody_else_loses_access(self, filled_store: SqlStore) -> None:
         await filled_store.withdraw_user(HOUSE.id, BRUNO.id)
         await filled_store.allow_user(HOUSE.id, CARLA.id)

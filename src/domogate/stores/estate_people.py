@@ -216,9 +216,11 @@ def compare_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUse
         waiting: dict[str, str | None] = {}
         for email, limits in invited.items():
             user_id = known.id_of_email.get(email_key(email))
+            if user_id in people:
+                continue  # a member needs no invitation, even if the member is not active yet
             if user_id in known.active:
                 # A person who joined after the file was written keeps their present limits.
-                people.setdefault(user_id, before.get(user_id, limits))
+                people[user_id] = before.get(user_id, limits)
             else:
                 waiting[email] = limits
         since_of = keep_since(before, stored_since.get(plant.id, {}), position, tx.now)

@@ -6,6 +6,7 @@ from sqlalchemy import bindparam, select
 
 from domogate.common.disk_ids import DiskIds
 from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.estate_import import import_part
@@ -30,7 +31,13 @@ def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], Esta
     after = edit(before)
     _check_new_ids(tx, set(ids_of(after)) - set(ids_of(before)))
     people = (after.plant.owner, *after.plant.allowed)
-    known = ImportedUsers(Difference(), {one.user_id: one.user_id for one in people}, {}, set(), set())
+    known = ImportedUsers(
+        Difference(),
+        id_of={one.user_id: one.user_id for one in people},
+        id_of_email={email_key(one.email): one.user_id for one in people},
+        active=set(),
+        renamed=set(),
+    )
     import_part(tx, Estate(plants=(after,)), known)
     with DiskIds() as listed:
         listed.add(ids_of(after))
