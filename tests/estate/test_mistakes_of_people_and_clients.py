@@ -89,6 +89,14 @@ class TestGuests:
         assert told.path == f"plants[0].{people}[0].{key}[0]"
         assert told.problem == f"this plant has no {key[:-1]} '{OTHER}'"
 
+    @pytest.mark.parametrize("key", ["floors", "ambients", "modules"])
+    def test_deleted_places_are_written_and_read_again(self, key: str) -> None:
+        text = house(f"allowed: [{{{GUEST}, {key}: [{OTHER}], deletedPlaces: [{OTHER.upper()}]}}]")
+        estate = read_estate(text, "x").estate
+        (guest,) = estate.plants[0].plant.allowed
+        assert getattr(guest.limits, key) == (OTHER,)
+        assert read_estate(print_estate(estate), "x").estate == estate
+
     def test_a_period_ends_after_it_begins(self) -> None:
         told = the_mistake(house(f"allowed: [{{{GUEST}, validFrom: 2026-11-22, validUntil: 2026-11-20}}]"))
         assert told.path == "plants[0].allowed[0].validUntil"

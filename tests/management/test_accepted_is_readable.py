@@ -85,19 +85,30 @@ class TestWhateverIsAccepted:
     def test_is_listed_printed_exported_and_imported(self, records: list[tuple[str, dict[str, Any]]]) -> None:
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
-            first, second = CommandLine(folder), CommandLine(folder / "second")
             asyncio.run(_post(folder, records))
             for name in _COMMANDS:
-                first.read(name, "list")
-                first.good(name, "list")
-            exported = first.good("estate", "export")
-            file = folder / "estate.yaml"
-            file.write_text(exported, "utf-8")
-            second.good("estate", "import", str(file))
-            assert second.good("estate", "export") == exported
+                CommandLine(folder).read(name, "list")
+                CommandLine(folder).good(name, "list")
+            _export_and_import(folder)
+
+    def test_is_imported_again_if_the_only_place_of_a_guest_was_deleted(self, tmp_path: Path) -> None:
+        guest = (f"/plants/{FULL_PLANT.id}/invitations", {"email": "dora@example.com", "limits": {"modules": [LAMP]}})
+        asyncio.run(_post(tmp_path, [guest], deleted=f"/plants/{FULL_PLANT.id}/modules/{LAMP}"))
+        assert LAMP in _export_and_import(tmp_path)
 
 
-async def _post(folder: Path, records: list[tuple[str, dict[str, Any]]]) -> None:
+def _export_and_import(folder: Path) -> str:
+    """Import the export into another store. Return the export, which is the same in both."""
+    first, second = CommandLine(folder), CommandLine(folder / "second")
+    exported = first.good("estate", "export")
+    file = folder / "estate.yaml"
+    file.write_text(exported, "utf-8")
+    second.good("estate", "import", str(file))
+    assert second.good("estate", "export") == exported
+    return exported
+
+
+async def _post(folder: Path, records: list[tuple[str, dict[str, Any]]], deleted: str | None = None) -> None:
     """Each record is accepted or refused, and all lists can be read afterwards."""
     async with open_api(folder) as api:
         modules = (MODULE_OF[DeviceKind.LIGHT], MODULE_OF[DeviceKind.PLUG])
@@ -107,6 +118,8 @@ async def _post(folder: Path, records: list[tuple[str, dict[str, Any]]]) -> None
         for path, body in records:
             answer = await api.send("POST", path, content=json.dumps(body).encode())
             assert answer.status_code in (201, 400, 404, 409, 422), answer.text
+        if deleted is not None:
+            await api.ok("DELETE", deleted, status=204)
         for path in _LISTS:
             await api.ok("GET", path)
         await api.env.audit.flush()

@@ -3,10 +3,12 @@
 Reading and printing both use these tables. docs/estate.md describes the same format.
 """
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from domogate.domain import commands, states
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
+from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.people import Client, GrantType, Standing, Subscription, User
 from domogate.domain.plants import (
@@ -217,8 +219,14 @@ def read_limits(person: Any) -> Limits | None:
     return None if limits == Limits() else limits
 
 
-def write_person(person: Member | Invitation) -> Any:
-    return person.email if person.limits is None else {"email": person.email, **LIMITS.write(person.limits)}
+def write_person(person: Member | Invitation, places: Collection[Id]) -> Any:
+    """Return an entry under `allowed` or `invited`. `places` are the ids of the floors, ambients and modules of the plant."""
+    if person.limits is None:
+        return person.email
+    record = {"email": person.email, **LIMITS.write(person.limits)}
+    if deleted := [place for kind in person.limits.places for place in kind if place not in places]:
+        record["deletedPlaces"] = deleted
+    return record
 
 
 STEPS = many(Codec(_read_step, _write_step))

@@ -36,12 +36,16 @@ def check_plant(path: Path, plant: Record, modules: Sequence[Placed]) -> Iterato
 
 
 def _guest(path: Path, guest: Record, plant: Record, placed: Sequence[Placed]) -> Iterator[Finding]:
-    """Check that the floors, ambients and modules of a guest are in the plant, and that the access ends after it begins."""
+    """Check that the floors, ambients and modules of a guest are in the plant, and that the access ends after it begins.
+
+    Deleted places stay in the limits of a guest (Decision 0058). An export also names them in `deletedPlaces`.
+    """
+    deleted = {identity.lower() for _, identity in texts(path, guest, "deletedPlaces")}
     floors = [floor for _, floor in records(plant, "floors")]
     ambients = [ambient for holder in (*floors, plant) for _, ambient in records(holder, "ambients")]
     modules = [module.record for module in placed]
     for key, noun, existing in (("floors", "floor", floors), ("ambients", "ambient", ambients), ("modules", "module", modules)):
-        known = {identity.lower() for record in existing if (identity := text(record, "id"))}
+        known = deleted | {identity.lower() for record in existing if (identity := text(record, "id"))}
         for at, identity in texts(path, guest, key):
             if identity.lower() not in known:
                 yield Finding(at, f"this plant has no {noun} {quoted(identity)}", f"the id of a {noun} of the same plant")

@@ -90,9 +90,10 @@ def _plant(described: EstatePlant) -> Record:
     record["owner"] = plant.owner.email
     if common is not None:
         record["driver"] = common
+    places = {part.id for parts in (topology.floors, topology.every_ambient(), topology.every_module()) for part in parts}
     record |= _if_any(
-        allowed=[words.write_person(member) for member in plant.allowed],
-        invited=[words.write_person(invitation) for invitation in plant.invited],
+        allowed=[words.write_person(member, places) for member in plant.allowed],
+        invited=[words.write_person(invitation, places) for invitation in plant.invited],
         floors=[_floor(floor, context) for floor in topology.floors],
         ambients=_ambients(topology.ambients, context),
         modules=_modules(topology.modules, context),
