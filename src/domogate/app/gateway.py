@@ -193,6 +193,7 @@ class Gateway:
             self.own_verifier,
             self.admission,
             self.identities,
+            self.audit,
             self.origins,
             self.driving,
             self.drivers,

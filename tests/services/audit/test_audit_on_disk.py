@@ -172,6 +172,22 @@ class TestOnADatabase:
             assert database_file.execute("SELECT count(*) FROM pseudonyms WHERE pseudonym = ?", (pseudonym,)).fetchone() == (0,)
         database_file.close()
 
+    async def test_a_user_who_is_added_again_gets_a_new_pseudonym(self, database: tuple[SqlStore, Path]) -> None:
+        store, _ = database
+        log = await self.write(store)
+        store.listen(log.apply)
+        former = await store.find_pseudonym(BRUNO.id)
+        await store.delete_user(BRUNO.id)
+        log.note(AuditAction.USER_DELETED, who=COMMAND_LINE, what=user_ref(BRUNO.id), result="ok")
+        await log.flush()
+        assert (await log.list(after=20))[0].entry.what == f"user:{former}"
+        await store.add_user(BRUNO)
+        log.note(AuditAction.USER_ADDED, who=COMMAND_LINE, what=user_ref(BRUNO.id), result="ok")
+        await log.flush()
+        (added,) = await log.list(user_id=BRUNO.id)
+        assert added.entry.action == AuditAction.USER_ADDED
+        assert former not in added.entry.what
+
     async def test_two_logs_on_one_store_write_one_chain(self, database: tuple[SqlStore, Path]) -> None:
         store, _ = database
         logs = [AuditLog(store, ManualClock(), batch=3) for _ in range(4)]

@@ -7,13 +7,14 @@ So the data of a person can be erased, and every hash of the chain stays valid.
 import asyncio
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
 from domogate.common.log import get_logger
 from domogate.domain.audit import AuditEntry
 from domogate.domain.commands import OrderRecord, OrderState, end_after
+from domogate.domain.events import Change, ChangesLost, UserChanged
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal, NotYourPlant, ScopeMissing
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Principal
@@ -123,6 +124,9 @@ class AuditLog(AuditTrail):
         self._buffer: deque[AuditEntry] = deque()
         self._dropped = 0
         self._pseudonyms: dict[Id, str] = {}
+        self._former_pseudonyms: dict[Id, str] = {}
+        """The pseudonyms of changed users. Such a user may be deleted, or deleted and added again with a new pseudonym."""
+        self._user_changes = 0
         self._refusals = RefusalCounts(self._append, clock)
         self._noted = asyncio.Event()
         self._flushing = asyncio.Lock()
@@ -201,11 +205,26 @@ class AuditLog(AuditTrail):
         missing = [user_id for user_id in user_ids if user_id not in known]
         if not missing:
             return known
+        changes = self._user_changes
         found = await self._store.find_pseudonyms(missing)
-        self._pseudonyms |= found
-        while len(self._pseudonyms) > self._cached_users:
-            del self._pseudonyms[next(iter(self._pseudonyms))]
-        return known | found
+        if changes == self._user_changes:
+            self._pseudonyms |= found
+            _drop_oldest(self._pseudonyms, self._cached_users)
+        former = self._former_pseudonyms
+        return known | {user_id: former[user_id] for user_id in missing if user_id in former} | found
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Read the pseudonyms of changed users again. Must be a listener of the store."""
+        for change in changes:
+            if isinstance(change.event, UserChanged):
+                self._user_changes += 1
+                if (pseudonym := self._pseudonyms.pop(change.event.user_id, None)) is not None:
+                    self._former_pseudonyms[change.event.user_id] = pseudonym
+            elif isinstance(change.event, ChangesLost):
+                self._user_changes += 1
+                self._former_pseudonyms |= self._pseudonyms
+                self._pseudonyms.clear()
+        _drop_oldest(self._former_pseudonyms, self._cached_users)
 
     async def flush(self) -> None:
         """Wait until all earlier entries are on disk.
@@ -278,6 +297,11 @@ def _replace_texts(entry: AuditEntry, changed: Mapping[str, str]) -> AuditEntry:
     if detail:
         detail = {key: changed.get(text, text) for key, text in detail.items()}
     return AuditEntry(entry.at, entry.action, who, what, entry.result, entry.address, detail)
+
+
+def _drop_oldest(pseudonyms: dict[Id, str], most: int) -> None:
+    while len(pseudonyms) > most:
+        del pseudonyms[next(iter(pseudonyms))]
 
 
 def _clean(text: str) -> str:
