@@ -76,6 +76,8 @@ class TestKeyRevoke:
         (after,) = domogate.read("key", "list")
         assert after["state"] == "revoked"
         assert after["revoked_at"] is not None
+        domogate.good("key", "revoke", told["id"])
+        assert len(domogate.read("audit", "list", "--action", "key revoked")) == 1
 
     def test_a_name_that_several_keys_have_is_not_enough(self, domogate: CommandLine) -> None:
         ids = [domogate.read("key", "issue", "twin")["id"] for _ in range(2)]

@@ -264,6 +264,8 @@ class TestSubscriptions:
         (listed,) = (await api.ok("GET", "/subscriptions"))["items"]
         assert listed["revokedAt"] is not None
         await api.refused("DELETE", f"/subscriptions/{an_id(0xDEAD)}", status=404)
+        await api.ok("DELETE", f"/subscriptions/{KEY.id}", status=204)
+        assert (await api.env.noted()).count("key revoked") == 1
 
     @pytest.mark.parametrize(
         ("body", "status"),

@@ -113,9 +113,9 @@ class TestSubscriptions:
         assert await filled_store.find_subscription("second") == second
         assert await filled_store.find_subscription("none") is None
         assert await filled_store.revoke_subscription(second.id, NOW + 2)
-        assert await filled_store.revoke_subscription(second.id, NOW + 3)
+        assert await filled_store.revoke_subscription(second.id, NOW + 3) is False
         assert await filled_store.find_subscription("second") == msgspec.structs.replace(second, revoked_at=NOW + 2)
-        assert not await filled_store.revoke_subscription(an_id(404), NOW)
+        assert await filled_store.revoke_subscription(an_id(404), NOW) is None
         assert recorded.events == [SubscriptionChanged(key_hash="second")] * 2
 
     async def test_the_same_key_twice_is_refused(self, filled_store: SqlStore) -> None:

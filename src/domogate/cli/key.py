@@ -71,9 +71,11 @@ async def revoke_key(settings: Settings, key: Annotated[str, argument("ID", "Id 
         every = await tools.store.list_subscriptions()
         matching = [one for one in every if key.lower() == one.id or (key == one.name and one.revoked_at is None)]
         subscription = choose(matching, key, "key", "`domogate key list` shows all keys", lambda one: one.id)
-        if not await tools.store.revoke_subscription(subscription.id, tools.clock.now()):
+        revoked = await tools.store.revoke_subscription(subscription.id, tools.clock.now())
+        if revoked is None:
             raise Mistake(f"the key {subscription.id} no longer exists.")
-        tools.people.note(AuditAction.KEY_REVOKED, COMMAND_LINE, key_ref(subscription.id))
+        if revoked:
+            tools.people.note(AuditAction.KEY_REVOKED, COMMAND_LINE, key_ref(subscription.id))
     note(f"Revoked the key of {subscription.name}, id {subscription.id}.")
 
 

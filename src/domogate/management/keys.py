@@ -101,9 +101,11 @@ async def create_subscription(
 )
 async def revoke_subscription(services: ManagementServices, call: OperatorCall) -> None:
     subscription_id = call.id_of("subscriptionId")
-    if not await services.store.revoke_subscription(subscription_id, services.clock.now()):
+    revoked = await services.store.revoke_subscription(subscription_id, services.clock.now())
+    if revoked is None:
         raise NotFound(f"There is no subscription {subscription_id}.")
-    services.people.note(AuditAction.KEY_REVOKED, call.caller, key_ref(subscription_id))
+    if revoked:
+        services.people.note(AuditAction.KEY_REVOKED, call.caller, key_ref(subscription_id))
 
 
 @SIGNING_KEYS.add("GET", "/signing-keys", "The signing keys with their states")

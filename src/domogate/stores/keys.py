@@ -44,17 +44,15 @@ def add_subscription(tx: Transaction, subscription: Subscription) -> None:
     tx.emit(SubscriptionChanged(key_hash=subscription.key_hash))
 
 
-def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool:
-    """Revoke the subscription. Return False if it does not exist.
-
-    If it is already revoked, the time of its revocation does not change.
-    """
+def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool | None:
+    """If it is already revoked, the time of its revocation does not change."""
     row = tx.connection.execute(select(subscriptions).where(subscriptions.c.id == subscription_id)).first()
     if row is None:
+        return None
+    if row.revoked_at is not None:
         return False
-    if row.revoked_at is None:
-        tx.connection.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(revoked_at=at))
-        tx.emit(SubscriptionChanged(key_hash=row.key_hash))
+    tx.connection.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(revoked_at=at))
+    tx.emit(SubscriptionChanged(key_hash=row.key_hash))
     return True
 
 
