@@ -7,11 +7,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant
 from domogate.drivers import DRIVERS
 from domogate.estate import read_estate
+from domogate.services.plants.editing import PlantEditor
+from domogate.services.refusals import Invalid
 from domogate.stores import SqlStore
 from support.management_setup import ManagementApi
-from support.stores import ANNA, BRUNO, CARLA, GROUND, HALL, HOUSE, KITCHEN, LAMP, PLUG, SCENE, an_id
+from support.stores import ANNA, BRUNO, CARLA, GROUND, HALL, HOUSE, HOUSE_TOPOLOGY, KITCHEN, LAMP, PLUG, SCENE, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -215,6 +218,23 @@ class TestDrivers:
         assert schema is not None
         assert list(Draft202012Validator(schema).iter_errors(options))
         assert list(declared.find_option_problems(kind, options))
+
+
+class TestTwoOperators:
+    async def test_a_change_is_checked_again_if_the_plant_changed_after_the_check(self, api: ManagementApi) -> None:
+        store: SqlStore = api.env.store
+        await api.ok("DELETE", f"{MODULES}/{SCENE.id}", status=204)
+        imports = [Estate(plants=(EstatePlant(HOUSE, HOUSE_TOPOLOGY),))]
+
+        async def check(_before: EstatePlant | None, after: EstatePlant) -> list[str]:
+            modules = {module.id for module in after.topology.every_module()}
+            while imports:  # after the first check, another operator imports the scene again
+                await store.import_estate(imports.pop(), prune=False)
+            return ["the scene needs the lamp"] if SCENE.id in modules and LAMP.id not in modules else []
+
+        with pytest.raises(Invalid, match="the scene needs the lamp"):
+            await PlantEditor(store, check).change_content(HOUSE.id, lambda draft: draft.remove_module(LAMP.id))
+        assert (await api.ok("GET", f"{MODULES}/{LAMP.id}"))["name"] == "Lamp"
 
 
 class TestTheStore:

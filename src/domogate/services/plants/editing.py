@@ -154,6 +154,21 @@ def new_ambient(name: str, kind: str) -> Ambient:
     return Ambient(identity, internal_id_of(identity), name, kind)
 
 
+class _PlantChanged(Exception):
+    """Another request changed the plant after the check of an edit."""
+
+
+def _only_if_equal(checked: EstatePlant, edit: Callable[[EstatePlant], EstatePlant]) -> Callable[[EstatePlant], EstatePlant]:
+    """Return an edit that raises _PlantChanged if the plant is not equal to `checked`."""
+
+    def edit_checked(now: EstatePlant) -> EstatePlant:
+        if now != checked:
+            raise _PlantChanged
+        return edit(now)
+
+    return edit_checked
+
+
 class PlantEditor:
     """Changes plants.
 
@@ -180,8 +195,8 @@ class PlantEditor:
     async def change_content(self, plant_id: Id, change: Callable[[TopologyDraft], T]) -> T:
         """Apply `change` to the content of the plant, and return the result of `change`.
 
-        `change` is called for the check, and then in the transaction, where the content may be newer. If the transaction is
-        repeated, `change` is called again. The result of the last call is returned.
+        `change` is called for the check, and then in the transaction. If another request changed the plant after the check,
+        `change` is checked again. The result of the last call is returned.
         """
         results: list[T] = []
 
@@ -194,15 +209,19 @@ class PlantEditor:
         return results[-1]
 
     async def _edit(self, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
-        stored = await self._store.find_plant(plant_id)
-        if stored is None:
-            raise NotFound(f"There is no plant {plant_id}.")
-        before = EstatePlant(stored.plant, stored.topology)
-        await self._refuse_problems(before, edit(before))
-        try:
-            await self._store.edit_plant(plant_id, edit)
-        except ValueError as error:
-            raise Conflict(f"Nothing was changed: {error}.") from None
+        while True:
+            stored = await self._store.find_plant(plant_id)
+            if stored is None:
+                raise NotFound(f"There is no plant {plant_id}.")
+            before = EstatePlant(stored.plant, stored.topology)
+            await self._refuse_problems(before, edit(before))
+            try:
+                await self._store.edit_plant(plant_id, _only_if_equal(before, edit))
+                return
+            except _PlantChanged:
+                continue
+            except ValueError as error:
+                raise Conflict(f"Nothing was changed: {error}.") from None
 
     async def _refuse_problems(self, before: EstatePlant | None, after: EstatePlant) -> None:
         problems = await self._check(before, after)
