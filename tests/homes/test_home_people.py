@@ -9,7 +9,7 @@ from domogate.services.people.owners import OWNER_INVITATIONS
 from support.full_plant import FULL_PLANT
 from support.home_setup import WEBHOOK, HomeApi, open_home_api
 from support.safety_site import SITE, site_estate
-from support.stores import ANNA, APP, BRUNO, CARLA, GRANT, HOUSE, KITCHEN, LAMP
+from support.stores import ANNA, APP, BRUNO, CARLA, GRANT, HOUSE, KITCHEN, LAMP, a_webhook
 
 pytestmark = pytest.mark.slow
 
@@ -92,6 +92,13 @@ class TestApplications:
         await api.refused("DELETE", f"/webhooks/{WEBHOOK.id}", token=token, status=404)
         await api.ok("DELETE", f"/webhooks/{WEBHOOK.id}", status=204)
 
+    async def test_a_webhook_with_refused_events_has_a_next_attempt(self, api: HomeApi) -> None:
+        await api.env.store.add_grant(GRANT)
+        await api.env.store.add_webhook(a_webhook(next_at=1_800_000_000.0))
+        listed = {one["clientId"]: one for one in (await api.ok("GET", "/applications"))["items"]}
+        (webhook,) = listed[APP.id]["webhooks"]
+        assert (webhook["failingSince"], webhook["nextAttemptAt"]) == (None, "2027-01-15T08:00:00Z")
+
     async def test_they_are_listed_with_webhooks_and_revoked(self, api: HomeApi) -> None:
         await api.env.store.add_grant(GRANT)
         await api.env.store.add_webhook(WEBHOOK)
@@ -101,6 +108,7 @@ class TestApplications:
         assert (listed[APP.id]["name"], listed[APP.id]["scopes"]) == ("An app", ["light.read"])
         (webhook,) = listed[APP.id]["webhooks"]
         assert (webhook["homeId"], webhook["host"]) == (HOUSE.id, "receiver.example")
+        assert (webhook["failingSince"], webhook["nextAttemptAt"]) == (None, None)
         assert "secret-path" not in answer.text
         await api.ok("DELETE", f"/webhooks/{WEBHOOK.id}", status=204)
         await api.refused("DELETE", f"/webhooks/{WEBHOOK.id}", status=404)

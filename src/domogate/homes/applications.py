@@ -17,7 +17,8 @@ OPERATIONS = OperationTable("applications")
 class OwnWebhookOut(OutputModel, frozen=True):
     """A URL to which the gateway sends the events of a home for an application.
 
-    Only its host is shown: the rest may be secret.
+    Only its host is shown: the rest may be secret. `nextAttemptAt` is null if no event waits. If an event waits and
+    `failingSince` is null, the receiver refused the event, or the person must first renew the password or accept the terms.
     """
 
     id: str
@@ -26,6 +27,7 @@ class OwnWebhookOut(OutputModel, frozen=True):
     kinds: tuple[NoticeKind, ...]
     created_at: datetime
     failing_since: datetime | None
+    next_attempt_at: datetime | None
 
 
 class ApplicationOut(OutputModel, frozen=True):
@@ -47,7 +49,8 @@ class ApplicationOut(OutputModel, frozen=True):
 
 
 def _webhook_out(webhook: Webhook) -> OwnWebhookOut:
-    return OwnWebhookOut.of(webhook, home_id=webhook.plant_id, host=urlsplit(webhook.url).hostname or "")
+    host, next_attempt_at = urlsplit(webhook.url).hostname or "", webhook.next_at if webhook.next_at > 0 else None
+    return OwnWebhookOut.of(webhook, home_id=webhook.plant_id, host=host, next_attempt_at=next_attempt_at)
 
 
 def _application_out(application: Application, asking: str) -> ApplicationOut:

@@ -86,6 +86,8 @@ export function Applications({ home }: { home: string }) {
   );
 }
 
-function webhookWords({ failingSince }: Webhook): string {
-  return failingSince ? t("homes.applications.failing", { time: formatTime(new Date(failingSince)) }) : t("homes.applications.working");
+/** Events wait without a failing receiver if it refused an event, or if the person must first renew the password or accept the terms. */
+export function webhookWords({ failingSince, nextAttemptAt }: Pick<Webhook, "failingSince" | "nextAttemptAt">): string {
+  if (failingSince) return t("homes.applications.failing", { time: formatTime(new Date(failingSince)) });
+  return t(nextAttemptAt ? "homes.applications.waiting" : "homes.applications.working");
 }

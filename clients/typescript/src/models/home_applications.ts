@@ -27,4 +27,5 @@ export interface OwnWebhook {
   readonly kinds: readonly NoticeKind[];
   readonly createdAt: string;
   readonly failingSince: string | null;
+  readonly nextAttemptAt: string | null;
 }

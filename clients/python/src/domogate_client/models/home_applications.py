@@ -35,3 +35,4 @@ class OwnWebhook(Struct, frozen=True, kw_only=True, rename="camel"):
     kinds: list[NoticeKind]
     created_at: str
     failing_since: str | None
+    next_attempt_at: str | None
