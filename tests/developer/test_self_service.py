@@ -146,6 +146,13 @@ class TestKeys:
         assert await api.env.store.find_subscription(hash_secret(made["key"])) is None
         assert (await api.env.noted())[-2:] == ["key issued", "key revoked"]
 
+    async def test_a_key_that_an_operator_revoked_says_so(self, api: DeveloperApi) -> None:
+        made = (await api.ok("POST", "/keys", {"name": "My key"}, status=201))["subscription"]
+        assert (made["revokedAt"], made["expiresAt"]) == (None, None)
+        await api.env.store.revoke_subscription(made["id"], NOW)
+        (listed,) = (await api.ok("GET", "/keys"))["items"]
+        assert listed["revokedAt"] is not None
+
     async def test_each_person_has_a_limited_number(self, api: DeveloperApi) -> None:
         for _ in range(MOST_KEYS):
             await api.ok("POST", "/keys", {"name": "Key"}, status=201)

@@ -15,7 +15,10 @@ OPERATIONS = OperationTable("keys")
 
 
 class OwnKeyOut(KeyOut, frozen=True):
-    """A key without its text. `hint` is the beginning of the key. `usedToday` is the number of requests today (UTC)."""
+    """A key without its text. `hint` is the beginning of the key. `usedToday` is the number of requests today (UTC).
+
+    `revokedAt` is the time at which an operator revoked the key.
+    """
 
 
 class NewKey(InputModel, frozen=True):

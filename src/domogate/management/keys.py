@@ -25,9 +25,6 @@ class SubscriptionOut(KeyOut, frozen=True):
     `usedToday` is the number of requests of this day (UTC). The number may be a second old.
     """
 
-    expires_at: datetime | None
-    revoked_at: datetime | None
-
 
 def _subscription_out(subscription: Subscription, used: int) -> SubscriptionOut:
     return SubscriptionOut.of(subscription, used_today=used)

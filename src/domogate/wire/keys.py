@@ -15,3 +15,5 @@ class KeyOut(OutputModel, frozen=True):
     daily_quota: int | None
     used_today: int
     created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None

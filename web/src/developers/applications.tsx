@@ -42,6 +42,8 @@ interface Key {
   readonly dailyQuota: number;
   readonly usedToday: number;
   readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
 }
 
 async function listOf<T>(name: string): Promise<readonly T[]> {
@@ -182,7 +184,15 @@ function Keys({ allowed, onSecret }: PartProps) {
   );
 }
 
-function Usage({ of: { name, usedToday, dailyQuota } }: { of: Key }) {
+/** Since when the gateway refuses the key, or null if it accepts the key. */
+export function refusedSince({ expiresAt, revokedAt }: Pick<Key, "expiresAt" | "revokedAt">): string | null {
+  return revokedAt ?? (expiresAt && new Date(expiresAt) <= new Date() ? expiresAt : null);
+}
+
+function Usage({ of: key }: { of: Key }) {
+  const { name, usedToday, dailyQuota } = key;
+  const since = refusedSince(key);
+  if (since) return <span>{t("developers.applications.refused", { time: when(since) })}</span>;
   return (
     <span class="usage">
       <meter min={0} max={dailyQuota} value={usedToday} aria-label={t("developers.applications.used_by", { name })} />

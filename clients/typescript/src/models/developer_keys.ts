@@ -15,6 +15,8 @@ export interface OwnKey {
   readonly dailyQuota: number | null;
   readonly usedToday: number;
   readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
 }
 
 /** A new key, which is shown only in this answer. */

@@ -22,6 +22,8 @@ class OwnKey(Struct, frozen=True, kw_only=True, rename="camel"):
     daily_quota: int | None
     used_today: int
     created_at: str
+    expires_at: str | None
+    revoked_at: str | None
 
 
 class CreatedKey(Struct, frozen=True, kw_only=True, rename="camel"):
