@@ -34,6 +34,11 @@ class TestRedaction:
     def test_parameters_of_a_query(self) -> None:
         assert record(query=b"access_token=s3cret&names=true").query == "access_token=%5Bredacted%5D&names=true"
 
+    def test_a_parameter_that_is_given_twice_is_shown_twice(self) -> None:
+        assert record(b"/events", b"kind=state&kind=plant&token=a&token=b").query == (
+            "kind=state&kind=plant&token=%5Bredacted%5D&token=%5Bredacted%5D"
+        )
+
     @pytest.mark.parametrize("surface", [b"auth", b"manage", b"developer", b"tickets"])
     def test_everything_that_is_sent_to_and_by_surfaces_with_secrets(self, surface: bytes) -> None:
         shown = record(b"/" + surface + b"/x", b"code=s3cret", Sent(body=b"a=s3cret"), Sent(body=b'{"a":"s3cret"}'))

@@ -110,7 +110,8 @@ class Traffic:
 
     def _redact_query(self, query: bytes) -> str:
         pairs = parse_qsl(query[:MOST_BODY].decode("ascii", "replace"), keep_blank_values=True)
-        return urlencode(self._redact(dict(pairs)))
+        # One parameter can have several values, as `kind` of an event stream, so each pair is redacted alone.
+        return urlencode([pair for name, value in pairs for pair in self._redact({name: value}).items()])
 
     def _redact_body(self, sent: Sent) -> str:
         text = sent.body.decode("utf-8", "replace")
