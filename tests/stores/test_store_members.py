@@ -31,6 +31,15 @@ class TestAllow:
         ((plant,), _) = await filled_store.list_plants_of(DORA.id)
         assert plant.id == HOUSE.id
 
+    async def test_a_member_who_gets_the_address_of_an_invitation_is_not_invited_any_more(self, filled_store: SqlStore) -> None:
+        await filled_store.allow_user(HOUSE.id, CARLA.id)
+        await filled_store.invite(HOUSE.id, "dora@example.com")
+        await filled_store.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, email="Dora@example.com"))
+        found = await filled_store.find_plant(HOUSE.id)
+        assert found is not None
+        assert found.plant.invited == ()
+        assert found.plant.allowed[-1] == Member(CARLA.id, "Dora@example.com")
+
     async def test_an_invitation_of_theirs_is_taken_up(self, filled_store: SqlStore) -> None:
         assert await filled_store.allow_user(HOUSE.id, CARLA.id)
         assert await people_of(filled_store) == ([BRUNO.email, CARLA.email], [])

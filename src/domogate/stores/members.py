@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, func, insert, or_, select, update
 
 from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.formats import email_key
@@ -233,12 +233,14 @@ def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dic
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
     """Make each active user who has an invitation a member, and remove the invitation. Return the changed plants.
 
-    If `condition` is given, only the invitations that fulfil it are used.
+    The invitation of a member who is not active is removed too. If `condition` is given, only the invitations that fulfil it
+    are used.
     """
+    is_member = exists().where(members.c.plant_id == invitations.c.plant_id, members.c.user_id == users.c.id)
     due = (
         select(invitations.c.plant_id, invitations.c.email_key, users.c.id, invitations.c.limits)
         .join(users, users.c.email_key == invitations.c.email_key)
-        .where(users.c.password_hash.is_not(None))
+        .where(or_(users.c.password_hash.is_not(None), is_member))
         .order_by(invitations.c.plant_id, invitations.c.position)
     )
     rows = tx.connection.execute(due if condition is None else due.where(condition)).all()

@@ -133,13 +133,15 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
         plant_ids_changed.update(list_plants_inviting(tx.connection, invited_as))
     if former is not None and former.email != user.email:
         plant_ids_changed.update(list_plants_of_user(tx.connection, user.id))
-    if user.active:
-        plant_ids_changed.update(list_plants_inviting(tx.connection, user.email))
+    inviting = set(list_plants_inviting(tx.connection, user.email))
+    if not user.active:  # Only the invitations to plants of which the user is a member already are removed.
+        inviting.intersection_update(list_plants_of_user(tx.connection, user.id))
+    plant_ids_changed.update(inviting)
     with changing_plants(tx, plant_ids_changed):
         tx.connection.execute(tx.upsert(users), user_to_row(tx, user))
         if invited_as is not None:  # The person has not accepted the invitations yet.
             move_invitations(tx, invited_as, user.email)
-        if user.active:
+        if inviting or invited_as is not None:
             take_up_invitations(tx, invitations.c.email_key == email_key(user.email))
     tx.emit(UserChanged(user_id=user.id))
     return user
