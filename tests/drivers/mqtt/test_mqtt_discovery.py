@@ -110,6 +110,28 @@ class TestZigbee2Mqtt:
         assert not passed
         assert not list(find_option_problems(found.kind, found.options))
 
+    @pytest.mark.parametrize(
+        ("main", "kind"),
+        [
+            (expose("switch", "state"), Kind.PLUG),
+            (expose("light", "state", "brightness"), Kind.LIGHT),
+            (expose("cover", "state", "position"), Kind.AUTOMATION),
+        ],
+    )
+    def test_a_child_lock_makes_no_lock(self, main: dict[str, Any], kind: Kind) -> None:
+        # Zigbee2MQTT 1 announces the child lock of a plug (TS011F) as a lock whose state is the property `child_lock`.
+        child_lock = {"type": "lock", "features": [{**STATE, "property": "child_lock", "value_on": "LOCK", "access": 3}]}
+        payload = json.dumps([zigbee_device("my plug", main, child_lock)]).encode()
+        (found,), passed = find_modules({"zigbee2mqtt/bridge/devices": payload})
+        assert (found.kind, passed) == (kind, [])
+
+    def test_a_switch_for_a_setting_makes_no_plug(self) -> None:
+        setting = {"type": "switch", "features": [{**STATE, "property": "window_detection", "access": 3}]}
+        found, (passed,) = find_modules(
+            {"zigbee2mqtt/bridge/devices": json.dumps([zigbee_device("sensor", setting, numeric("temperature"))]).encode()}
+        )
+        assert (found, passed.why) == ([], "no kind of module has temperature")
+
     def test_it_has_the_same_id_each_time_and_names_base_and_broker_where_needed(self) -> None:
         payload = json.dumps([zigbee_device("lamp", expose("light", "state"))]).encode()
         (first,), _ = find_modules({"attic/bridge/devices": payload}, "upstairs")

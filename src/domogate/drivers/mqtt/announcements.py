@@ -107,7 +107,8 @@ class _Possible(msgspec.Struct, frozen=True):
 def _modules_of(exposes: list[dict[str, Any]]) -> Iterator[_Possible]:
     by_type: dict[str, list[dict[str, Any]]] = {}
     for one in exposes:
-        by_type.setdefault(str(one.get("type")), []).append(one)
+        if not _is_setting(one):
+            by_type.setdefault(str(one.get("type")), []).append(one)
     if climates := by_type.get("climate"):
         yield _climate(climates[0])
     elif "lock" in by_type:
@@ -131,6 +132,16 @@ def _modules_of(exposes: list[dict[str, Any]]) -> Iterator[_Possible]:
             yield _Possible(DeviceKind.PLUG, {"endpoint": endpoints[0]} if endpoints else {})
     else:
         yield _sensor(_names(exposes))
+
+
+def _is_setting(expose: Mapping[str, Any]) -> bool:
+    """Whether this lock or switch is only a setting of the device, such as the child lock of a plug or of a thermostat.
+
+    The state of such a setting has its own name, for example `child_lock`. The device itself has `state` or `state_l1`.
+    """
+    states = [one for one in _features(expose) if isinstance(one, dict) and one.get("name") == "state"]
+    names = [str(one.get("property", "state")) for one in states]
+    return bool(names) and not any(name == "state" or name.startswith("state_") for name in names)
 
 
 def _endpoint_of(expose: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
