@@ -75,6 +75,14 @@ class TestGeneric:
         with pytest.raises(Unsupported, match="hue"):
             messages_of(lamp, Kind.LIGHT, SetLight(color=Color(1, 2, 3)))
 
+    def test_a_scaled_number_reaches_its_limit(self) -> None:
+        color = {"saturation": {"topic": "l/s", "scale": 100 / 11}, "hue": {"topic": "l/h", "scale": 360 / 254}}
+        lamp = make_codec(Kind.LIGHT, dialect="generic", state={"on": {"topic": "l/on"}, **color})
+        assert 11 * (100 / 11) > 100
+        assert lamp.decode("l/s", b"11") == {"saturation": 100.0}
+        assert lamp.decode("l/s", b"11.1") == {}
+        assert lamp.decode("l/h", b"254") == {"hue": 360.0}
+
     def test_a_number_may_be_a_json_string(self) -> None:
         codec = make_codec(Kind.ENERGYMETER, dialect="generic", state={"power": {"topic": "m", "path": "p", "scale": 10}})
         assert codec.decode("m", b'{"p": "2.5"}') == {"power": 25.0}

@@ -69,6 +69,13 @@ class TestComponents:
         assert codec.decode("c/pos", payload) == {"position": 30}
         assert messages_of(codec, Kind.AUTOMATION, command) == [spoken]
 
+    @pytest.mark.parametrize(("closed", "opened"), [(0, 255), (255, 0), (0, 11), (3, 50)])
+    def test_a_cover_reaches_its_ends(self, closed: int, opened: int) -> None:
+        # 255 * (1 / 2.55) is 100.00000000000001.
+        codec = codec_of("cover", COVER | {"position_open": opened, "position_closed": closed})
+        assert codec.decode("c/pos", str(opened).encode()) == {"position": 100}
+        assert codec.decode("c/pos", str(closed).encode()) == {"position": 0}
+
     def test_a_cover_without_positions_is_opened_or_closed_only(self) -> None:
         with pytest.raises(Unsupported, match="no word for 40"):
             messages_of(codec_of("cover", COVER), Kind.AUTOMATION, MoveShutter(40))

@@ -25,12 +25,18 @@ from domogate.drivers.mqtt.template import Scalar, Source, Target
 
 _MOST_SOCKETS = 32
 _MOST_AVAILABILITIES = 8
+_DIGITS = 6
+"""The decimals of a value that is read. Further decimals come from the multiplication with a scale."""
 
 
 def _between(low: float, high: float, *, whole: bool = False) -> Callable[[Scalar], float | None]:
     def read(value: Scalar) -> float | None:
-        number = within(value, low, high)
-        return round(number) if whole and number is not None else number
+        number = as_number(value)
+        if number is None:
+            return None
+        # Rounded before the check: a scaled number, such as 255 * (1 / 2.55), can be a little more than 100.
+        rounded = round(number) if whole else round(number, _DIGITS)
+        return rounded if low <= rounded <= high else None
 
     return read
 
