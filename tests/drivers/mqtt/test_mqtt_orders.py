@@ -12,11 +12,13 @@ import pytest
 
 from domogate.domain.commands import Activate, SetLight, SetThermostat
 from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
-from domogate.domain.states import LightState, ThermostatFunction, ThermostatMode, ThermostatState
+from domogate.domain.states import LightState, Report, ThermostatFunction, ThermostatMode, ThermostatState
 from domogate.drivers.mqtt import MqttBroker, broker_session, calls
 from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.properties import Publication
+from domogate.ports import AttachedModule
 from support.driver_bench import PATIENCE, PLANT, is_off, is_on
 from support.mosquitto import DeviceClient, Mosquitto, mosquitto
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
@@ -62,6 +64,52 @@ class TestOrders:
                 await bench.driver.execute(bench.order(thermostat, SetThermostat(function=ThermostatFunction.COOLING)))
         assert [payload for _, payload, _ in device.received] == [b"21.5"]
         device.close()
+
+    @pytest.mark.parametrize("dialect", ["zigbee2mqtt", "generic"])
+    async def test_the_manual_mode_of_a_thermostat_that_cools_is_not_heating(self, broker: Mosquitto, dialect: str) -> None:
+        bridge = ZigbeeBridge(broker.port, f"cool-{dialect}")
+        bridge.add("ac", system_mode="cool", occupied_heating_setpoint=24)
+        topic = f"{bridge.base}/ac"
+        words = {"off": "off", "heat": "manual heating", "cool": "manual cooling"}
+        tables: dict[str, Any] = {
+            "state": {
+                "setPoint": {"topic": topic, "path": "occupied_heating_setpoint"},
+                "operation": {"topic": topic, "path": "system_mode", "map": words},
+            },
+            "command": {
+                "operation": {
+                    "topic": f"{topic}/set",
+                    "payload": '{"system_mode": "{value}"}',
+                    "map": {**{meaning: word for word, meaning in words.items()}, "manual": "heat"},
+                }
+            },
+            "ask": {"topic": f"{topic}/get", "payload": "{}"},
+        }
+        options = {"name": "ac", "base": bridge.base} if dialect == "zigbee2mqtt" else tables
+        thermostat = attached_module(topic, DeviceKind.CHRONOTHERMOSTAT, {"dialect": dialect, **options})
+        cooling = ThermostatFunction.COOLING
+
+        def shown(report: Report) -> tuple[ThermostatFunction, ThermostatMode] | None:
+            return (report.state.function, report.state.mode) if isinstance(report.state, ThermostatState) else None
+
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(thermostat)
+            await bench.recorder.report_of(thermostat, lambda report: shown(report) == (cooling, ThermostatMode.MANUAL))
+            off = await bench.driver.execute(bench.order(thermostat, SetThermostat(mode=ThermostatMode.OFF)))
+            assert shown(off) == (cooling, ThermostatMode.OFF)
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            # After a restart, the device reports only that it is off.
+            known = FirstState(thermostat.module.id, off.state)
+            await bench.attach(AttachedModule(thermostat.module, known, reported_at=off.at))
+            bridge.change("ac", occupied_heating_setpoint=25)
+            changed = await bench.recorder.report_of(
+                thermostat, lambda report: isinstance(report.state, ThermostatState) and report.state.set_point == 25
+            )
+            assert shown(changed) == (cooling, ThermostatMode.OFF)
+            on = await bench.driver.execute(bench.order(thermostat, SetThermostat(mode=ThermostatMode.MANUAL)))
+            assert shown(on) == (cooling, ThermostatMode.MANUAL)
+            assert bridge.states["ac"]["system_mode"] == "cool"
+        bridge.client.close()
 
     async def test_after_a_partly_sent_order_the_known_state_is_not_trusted(
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch

@@ -12,7 +12,7 @@ from domogate.domain.states import Report
 from domogate.drivers.mqtt import lights
 from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.connection import ConnectionLost
-from domogate.drivers.mqtt.kinds import properties_for
+from domogate.drivers.mqtt.kinds import properties_for, with_function
 from domogate.drivers.mqtt.module import DrivenModule, PendingCall
 from domogate.drivers.mqtt.packets import FAILURE, NO_MATCHING_SUBSCRIBERS, words_for
 from domogate.drivers.mqtt.properties import Properties, Publication, Unsupported
@@ -36,7 +36,7 @@ async def execute(session: BrokerSession, module: DrivenModule, order: Order) ->
             publications = module.codec.encode(wanted) if wanted else ()
         else:
             wanted = properties_for(module.kind, order.command, module.codec.always)
-            publications = module.codec.encode(wanted)
+            publications = module.codec.encode(with_function(wanted, module.state, module.codec))
             await _wait_until_reachable(session, module, order.deadline)
     except Unsupported as unsupported:
         raise CommandNotSupported(str(unsupported)) from None

@@ -37,7 +37,7 @@ from domogate.domain.states import (
 )
 from domogate.drivers.bounds import check_bounds
 from domogate.drivers.mqtt.emergency import emergency_state
-from domogate.drivers.mqtt.properties import THERMOSTAT_DEFAULTS, Properties, Unsupported
+from domogate.drivers.mqtt.properties import THERMOSTAT_DEFAULTS, Codec, Properties, Unsupported
 
 Readings = Mapping[str, Reading]
 _MakeState = Callable[[Properties, Readings], State | None]
@@ -183,6 +183,16 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
         raise Unsupported(f"a {kind} does not take this command")
     wanted = {what: value for what, value in make(command).items() if (what, value) not in always.items()}
     return cast(Properties, wanted)  # the keys are those of Properties
+
+
+def with_function(wanted: Properties, state: State | None, codec: Codec) -> Properties:
+    """Return the wanted properties, with the present function of a thermostat that shall change to the manual mode.
+
+    The function is added only if it is not wanted itself, and if the device has one word for both.
+    """
+    if wanted.get("mode") is not ThermostatMode.MANUAL or "function" in wanted or not isinstance(state, ThermostatState):
+        return wanted
+    return Properties(**wanted, function=state.function) if codec.needs_function(state.function) else wanted
 
 
 # Confirmation. Devices round to their own steps, so a confirmed value is only near the wanted value.

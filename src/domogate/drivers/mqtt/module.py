@@ -15,6 +15,7 @@ from domogate.domain.states import (
     Reading,
     Report,
     State,
+    ThermostatState,
     without_readings,
 )
 from domogate.drivers.mqtt.emergency import restore_properties
@@ -94,6 +95,8 @@ class DrivenModule:
         """True if the module has reported something, now or before the last restart."""
         before = self.state
         self._properties = restore_properties(before) if isinstance(before, EmergencyState) else Properties()
+        if isinstance(before, ThermostatState) and "function" not in codec.always:
+            self._properties["function"] = before.function  # Many thermostats do not report it while they are off.
         self.preset = before.target if isinstance(before, LightState) and not before.on else None
         """The level and colour that were ordered while the light was off. They are sent when the light is switched on."""
         self._readings: dict[str, Reading] = {}

@@ -115,6 +115,13 @@ class Codec(ABC):
     def encode(self, wanted: Properties, /) -> Sequence[Publication]:
         """Return the messages that set the properties. Raises Unsupported if the dialect or the device cannot set them."""
 
+    def needs_function(self, _function: ThermostatFunction) -> bool:
+        """Whether an order for the manual mode must name this function.
+
+        This is so if one word of the device means both, such as `cool`. Another word would change the function.
+        """
+        return False
+
     @abstractmethod
     def encode_read(self) -> Sequence[Publication]:
         """Return the messages that make the module report its state. The result is empty if the module cannot be asked."""

@@ -292,6 +292,10 @@ class Generic(Codec):
         needs_both = function is not None and (both in target.map or known == ThermostatMode.MANUAL)
         return Publication(target.topic, target.fill(both if needs_both else str(known)))
 
+    def needs_function(self, function: ThermostatFunction) -> bool:
+        target = self._options.command.get(_OPERATION)
+        return target is not None and f"{ThermostatMode.MANUAL} {function}" in target.map
+
     def encode_read(self) -> Sequence[Publication]:
         request = self._options.ask
         return () if request is None else request.encode()

@@ -212,6 +212,9 @@ class Zigbee2Mqtt(Codec):
             words["system_mode"] = self._system_mode(wanted)
         return words
 
+    def needs_function(self, _function: ThermostatFunction) -> bool:
+        return True
+
     def _system_mode(self, wanted: Properties) -> str:
         mode = wanted.get("mode", ThermostatMode.MANUAL)
         if mode in _SYSTEM_MODES:
