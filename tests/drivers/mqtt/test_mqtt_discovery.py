@@ -201,6 +201,16 @@ class TestTasmota:
             (tasmota_config([1, 1, 1]), {}, [("Kitchen", Kind.MULTISOCKET, {"sockets": 3})]),
             (tasmota_config([2], lt_st=3), {}, [("Kitchen", Kind.LIGHT, {})]),
             (tasmota_config([3, 3]), {}, [("Kitchen", Kind.AUTOMATION, {})]),
+            (tasmota_config([3, 3], sho=[5]), {}, [("Kitchen", Kind.AUTOMATION, {"inverted": True})]),
+            (tasmota_config([3, 3], sho=[4]), {}, [("Kitchen", Kind.AUTOMATION, {})]),
+            (
+                tasmota_config([3, 3, 3, 3], sho=[0, 1]),
+                {},
+                [
+                    ("Kitchen shutter 1", Kind.AUTOMATION, {}),
+                    ("Kitchen shutter 2", Kind.AUTOMATION, {"shutter": 2, "inverted": True}),
+                ],
+            ),
             (tasmota_config([]), {"ENERGY": {"Power": 5}}, [("Kitchen", Kind.ENERGYMETER, {})]),
             (tasmota_config([2, 1]), {}, [("Right", Kind.PLUG, {"relay": 2}), ("Left", Kind.LIGHT, {})]),
             (

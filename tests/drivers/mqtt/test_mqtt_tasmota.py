@@ -80,6 +80,13 @@ class TestTasmota:
         assert codec.decode("home/it/info/STATE", b'{"POWER": "AN", "POWER3": "AUS"}') == {"on": False}
         assert messages_of(codec, Kind.PLUG, SwitchPlug(on=True)) == [("home/it/do/POWER3", "ON")]
 
+    def test_a_shutter_may_count_the_other_way(self) -> None:
+        codec = tasmota_codec(Kind.AUTOMATION, inverted=True)  # ShutterInvert 1: 0 is open, 100 is closed
+        payload = b'{"Shutter1":{"Position":10,"Direction":1,"Target":0,"Tilt":0}}'
+        assert codec.decode("stat/it/RESULT", payload) == {"position": 90, "target": 100}
+        assert codec.decode("stat/it/RESULT", b'{"ShutterPosition1":30}') == {"target": 70}
+        assert messages_of(codec, Kind.AUTOMATION, MoveShutter(position=100)) == [("cmnd/it/ShutterPosition1", "0")]
+
     @pytest.mark.parametrize(
         ("kind", "command", "told"),
         [

@@ -201,7 +201,7 @@ def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
     about = f"{config.get('md') or 'Tasmota'}, Tasmota {config.get('sw') or ''}".strip()
     options = _tasmota_options(config)
     answers_on_other_topics = isinstance(config.get("so"), dict) and config["so"].get("4") == 1
-    candidates = list(_tasmota_kinds(_list(config.get("rl")), _measures(sensors)))
+    candidates = list(_tasmota_kinds(config, _measures(sensors)))
     if not candidates:
         yield Candidate(config["mac"], name, why="it has no relay, light, shutter or energy meter")
     for key, kind, more in candidates:
@@ -213,7 +213,8 @@ def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
             yield Candidate(f"tasmota:{config['mac']}:{key}", own, kind, {**options, **more}, about, hardware=hardware)
 
 
-def _tasmota_kinds(relays: list[Any], measures: bool) -> Iterator[tuple[str, DeviceKind, dict[str, Any]]]:
+def _tasmota_kinds(config: Mapping[str, Any], measures: bool) -> Iterator[tuple[str, DeviceKind, dict[str, Any]]]:
+    relays = _list(config.get("rl"))
     switched = [number for number, what in enumerate(relays, start=1) if what == _RELAY]
     if len(switched) > 1 and switched == [*range(1, len(switched) + 1)]:
         yield "sockets", DeviceKind.MULTISOCKET, {"sockets": len(switched)}
@@ -224,9 +225,16 @@ def _tasmota_kinds(relays: list[Any], measures: bool) -> Iterator[tuple[str, Dev
         if what == _LIGHT:
             yield f"light{number}", DeviceKind.LIGHT, {} if number == 1 else {"relay": number}
     for shutter in range(1, relays.count(_SHUTTER) // 2 + 1):  # A shutter has two relays: up and down.
-        yield f"shutter{shutter}", DeviceKind.AUTOMATION, {} if shutter == 1 else {"shutter": shutter}
+        inverted = {"inverted": True} if _is_inverted(config, shutter) else {}
+        yield f"shutter{shutter}", DeviceKind.AUTOMATION, ({} if shutter == 1 else {"shutter": shutter}) | inverted
     if measures and len(switched) != 1:
         yield "energy", DeviceKind.ENERGYMETER, {}
+
+
+def _is_inverted(config: Mapping[str, Any], shutter: int) -> bool:
+    """Whether 0 is the open position of the shutter: the lowest bit of its options, which ShutterInvert sets."""
+    options = _list(config.get("sho"))[shutter - 1 : shutter]
+    return bool(options) and isinstance(options[0], int) and bool(options[0] & 1)
 
 
 def _measures(sensors: Any) -> bool:

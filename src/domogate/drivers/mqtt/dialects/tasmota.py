@@ -37,6 +37,8 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
     sockets: int = 0
     """The number of relays of a multisocket."""
     shutter: int = 1
+    inverted: bool = False
+    """Whether 0 is the open position of the shutter (ShutterInvert)."""
     states: tuple[str, str] = ("OFF", "ON")
     """The words that the device uses for off and on (StateText1 and 2)."""
     online: str = "Online"
@@ -132,7 +134,7 @@ class Tasmota(Codec):
             self._read_shutter(said.get(f"Shutter{self._options.shutter}"), properties)
             # The answer to the command has the target position, before the shutter moves.
             if (target := within(said.get(f"ShutterPosition{self._options.shutter}"), 0, 100)) is not None:
-                properties["target"] = round(target)
+                properties["target"] = self._turn(target)
         energy = said.get("ENERGY")
         if isinstance(energy, dict):
             self._read_energy(energy, properties)
@@ -168,9 +170,13 @@ class Tasmota(Codec):
     def _read_shutter(self, said: object, properties: Properties) -> None:
         if isinstance(said, dict):
             if (position := within(said.get("Position"), 0, 100)) is not None:
-                properties["position"] = round(position)
+                properties["position"] = self._turn(position)
             if (target := within(said.get("Target"), 0, 100)) is not None:
-                properties["target"] = round(target)
+                properties["target"] = self._turn(target)
+
+    def _turn(self, position: float) -> int:
+        """Convert between a position of the device and a position of a module, whose open position is 100."""
+        return 100 - round(position) if self._options.inverted else round(position)
 
     def _read_energy(self, said: Mapping[str, Any], properties: Properties) -> None:
         power, total = said.get("Power"), said.get("Total")
@@ -202,7 +208,8 @@ class Tasmota(Codec):
         if "locked" in wanted:
             publications.append(self._switch(self._options.relay, not wanted["locked"]))
         if "position" in wanted:
-            publications.append(self._publication(f"ShutterPosition{self._options.shutter}", str(wanted["position"])))
+            position = str(self._turn(wanted["position"]))
+            publications.append(self._publication(f"ShutterPosition{self._options.shutter}", position))
         return publications
 
     def _switch(self, relay: int, on: bool) -> Publication:
