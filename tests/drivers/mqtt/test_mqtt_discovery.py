@@ -266,6 +266,33 @@ class TestTasmota:
         (found,), _ = find_modules({"tasmota/discovery/E09806F17F56/config": config})
         assert ("colorHSV" in shown_hardware(found)[1]) == colors
 
+    def test_a_light_without_channels_is_only_switched(self) -> None:
+        config = json.dumps(tasmota_config([2], lt_st=0)).encode()  # the lamp of a fan (iFan03)
+        (found,), _ = find_modules({"tasmota/discovery/E09806F17F56/config": config})
+        assert shown_hardware(found) == ("Relay", ["status"])
+
+    @pytest.mark.parametrize(
+        ("config", "modules"),
+        [
+            (
+                tasmota_config([1, 2, 2], lt_st=4, lk=0),
+                [({"relay": 2, "part": "color"}, True), ({"relay": 3, "part": "white"}, False)],
+            ),
+            (
+                tasmota_config([2, 2], lt_st=2, lk=1, so={"68": 1}),
+                [({"part": "channel"}, False), ({"relay": 2, "part": "channel"}, False)],
+            ),
+            (tasmota_config([2], lt_st=5, lk=1), [({}, True)]),
+        ],
+    )
+    def test_the_parts_of_a_lamp_are_several_modules(self, config: dict[str, Any], modules: list[Any]) -> None:
+        found, _ = find_modules({"tasmota/discovery/E09806F17F56/config": json.dumps(config).encode()})
+        own = {"dialect": "tasmota", "topic": "tasmota_F17F56"}
+        lights = [one for one in found if one.kind is Kind.LIGHT]
+        assert [(one.options, "colorHSV" in shown_hardware(one)[1]) for one in lights] == [
+            (own | more, colors) for more, colors in modules
+        ]
+
     def test_what_is_no_module_is_passed_over_with_the_reason(self) -> None:
         recorder = {
             "tasmota/discovery/A/config": json.dumps(tasmota_config([])).encode(),

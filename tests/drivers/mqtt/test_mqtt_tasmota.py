@@ -80,6 +80,31 @@ class TestTasmota:
         assert codec.decode("home/it/info/STATE", b'{"POWER": "AN", "POWER3": "AUS"}') == {"on": False}
         assert messages_of(codec, Kind.PLUG, SwitchPlug(on=True)) == [("home/it/do/POWER3", "ON")]
 
+    @pytest.mark.parametrize(
+        ("part", "relay", "properties", "told"),
+        [
+            ("color", 2, {"on": True, "level": 60, "hue": 21.0, "saturation": 55.0}, "Dimmer1"),
+            ("white", 3, {"on": False, "level": 30}, "Dimmer2"),
+        ],
+    )
+    def test_the_colour_and_the_white_of_a_lamp_are_dimmed_one_by_one(
+        self, part: str, relay: int, properties: dict[str, Any], told: str
+    ) -> None:
+        # The state of a device with one relay, and with an RGBW lamp whose white is not linked (SetOption37 128).
+        state = b'{"POWER1":"ON","POWER2":"ON","Dimmer1":60,"POWER3":"OFF","Dimmer2":30,"HSBColor":"21,55,60","White":30}'
+        codec = tasmota_codec(Kind.LIGHT, part=part, relay=relay)
+        assert codec.decode("tele/it/STATE", state) == properties
+        assert messages_of(codec, Kind.LIGHT, SetLight(on=True, level=40)) == [
+            (f"cmnd/it/{told}", "40"),
+            (f"cmnd/it/POWER{relay}", "ON"),
+        ]
+
+    def test_the_channels_of_a_dimmer_are_dimmed_one_by_one(self) -> None:
+        codec = tasmota_codec(Kind.LIGHT, part="channel", relay=2)  # SetOption68 1
+        state = b'{"POWER1":"ON","Channel1":10,"POWER2":"ON","Channel2":75,"Color":"1ABF"}'
+        assert codec.decode("stat/it/RESULT", state) == {"on": True, "level": 75}
+        assert messages_of(codec, Kind.LIGHT, SetLight(level=40)) == [("cmnd/it/Channel2", "40")]
+
     def test_a_shutter_may_count_the_other_way(self) -> None:
         codec = tasmota_codec(Kind.AUTOMATION, inverted=True)  # ShutterInvert 1: 0 is open, 100 is closed
         payload = b'{"Shutter1":{"Position":10,"Direction":1,"Target":0,"Tilt":0}}'

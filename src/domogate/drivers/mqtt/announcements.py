@@ -11,7 +11,7 @@ import msgspec
 
 from domogate.domain.devices import HARDWARE, DeviceKind
 from domogate.drivers.mqtt.dialects.zigbee2mqtt import SET_POINTS
-from domogate.drivers.mqtt.payloads import Unreadable
+from domogate.drivers.mqtt.payloads import Unreadable, as_number
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -186,8 +186,12 @@ def _list(value: Any) -> list[Any]:
 # Tasmota
 
 _RELAY, _LIGHT, _SHUTTER = 1, 2, 3
-_LIGHTS_WITHOUT_COLORS = (1, 2)
-"""Values of Tasmota's field `lt_st`, the number of channels: one (a level), or two (a level and a colour temperature)."""
+_RGB, _RGBW = 3, 4
+"""Values of Tasmota's field `lt_st`, the number of channels.
+
+Fewer channels than `_RGB` are no channel (a lamp that is only switched), one channel (a level) or two channels (a level and a
+colour temperature).
+"""
 
 
 def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
@@ -200,7 +204,7 @@ def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
     name = str(config.get("dn") or config["t"])
     about = f"{config.get('md') or 'Tasmota'}, Tasmota {config.get('sw') or ''}".strip()
     options = _tasmota_options(config)
-    answers_on_other_topics = isinstance(config.get("so"), dict) and config["so"].get("4") == 1
+    answers_on_other_topics = _has_set_option(config, "4")
     candidates = list(_tasmota_kinds(config, _measures(sensors)))
     if not candidates:
         yield Candidate(config["mac"], name, why="it has no relay, light, shutter or energy meter")
@@ -209,7 +213,7 @@ def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
         if answers_on_other_topics and kind in (DeviceKind.LIGHT, DeviceKind.AUTOMATION):
             yield Candidate(key, own, why="its SetOption4 is on, so it answers on other topics; set it to 0")
         else:
-            hardware = _DIMMER if kind is DeviceKind.LIGHT and config.get("lt_st") in _LIGHTS_WITHOUT_COLORS else {}
+            hardware = _tasmota_lamp(config, more.get("part")) if kind is DeviceKind.LIGHT else {}
             yield Candidate(f"tasmota:{config['mac']}:{key}", own, kind, {**options, **more}, about, hardware=hardware)
 
 
@@ -223,12 +227,32 @@ def _tasmota_kinds(config: Mapping[str, Any], measures: bool) -> Iterator[tuple[
             yield f"relay{number}", DeviceKind.PLUG, {} if number == 1 else {"relay": number}
     for number, what in enumerate(relays, start=1):
         if what == _LIGHT:
-            yield f"light{number}", DeviceKind.LIGHT, {} if number == 1 else {"relay": number}
+            part = _part_of_lamp(config, relays, number)
+            yield f"light{number}", DeviceKind.LIGHT, ({} if number == 1 else {"relay": number}) | part
     for shutter in range(1, relays.count(_SHUTTER) // 2 + 1):  # A shutter has two relays: up and down.
         inverted = {"inverted": True} if _is_inverted(config, shutter) else {}
         yield f"shutter{shutter}", DeviceKind.AUTOMATION, ({} if shutter == 1 else {"shutter": shutter}) | inverted
     if measures and len(switched) != 1:
         yield "energy", DeviceKind.ENERGYMETER, {}
+
+
+def _part_of_lamp(config: Mapping[str, Any], relays: list[Any], relay: int) -> dict[str, Any]:
+    """Return the option that names the part of the lamp that the relay switches. It is empty for a whole lamp."""
+    if _has_set_option(config, "68"):
+        return {"part": "channel"}
+    is_split = config.get("lk") == 0 and (as_number(config.get("lt_st")) or 0) >= _RGBW and relays.count(_LIGHT) == 2
+    return {"part": "color" if relay == relays.index(_LIGHT) + 1 else "white"} if is_split else {}
+
+
+def _tasmota_lamp(config: Mapping[str, Any], part: str | None) -> dict[str, Any]:
+    channels = as_number(config.get("lt_st"))
+    has_colors = part not in ("white", "channel") and (channels is None or channels >= _RGB)
+    return lamp_hardware(has_levels=channels != 0, has_colors=has_colors)
+
+
+def _has_set_option(config: Mapping[str, Any], number: str) -> bool:
+    options = config.get("so")
+    return isinstance(options, dict) and options.get(number) == 1
 
 
 def _is_inverted(config: Mapping[str, Any], shutter: int) -> bool:

@@ -5,7 +5,7 @@ Shutters" and "JSON Status Responses".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.declaration import OptionProblem
@@ -36,6 +36,12 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
     """The number of the relay that the module uses. The first relay is 1."""
     sockets: int = 0
     """The number of relays of a multisocket."""
+    part: Literal["lamp", "color", "white", "channel"] = "lamp"
+    """The part of a lamp that the module uses: all of it, or only the part that the relay switches.
+
+    A lamp has the parts `color` and `white` if its white channels are not linked to its colour (SetOption37). Each part is a
+    `channel` if the device dims its channels one by one (SetOption68).
+    """
     shutter: int = 1
     inverted: bool = False
     """Whether 0 is the open position of the shutter (ShutterInvert)."""
@@ -84,6 +90,14 @@ class Tasmota(Codec):
         relays = range(1, options.sockets + 1) if kind is DeviceKind.MULTISOCKET else (options.relay,)
         # In messages of a device with one relay, the relay is POWER. With more relays, they are POWER1, POWER2 …
         self._relays = {f"POWER{number}": number for number in relays} | ({"POWER": 1} if 1 in relays else {})
+        # The names of the level in messages, and last, the command that sets it.
+        self._levels = {
+            "lamp": (f"Dimmer{options.relay}", "Dimmer"),
+            "color": ("Dimmer1",),
+            "white": ("Dimmer2",),
+            "channel": (f"Channel{options.relay}",),
+        }[options.part]
+        self._has_colors = options.part in ("lamp", "color")
         self._powers = {f"{answer}{name}": number for name, number in self._relays.items()}
         self.topics = {
             self._will: Subscription(qos=1),
@@ -154,12 +168,12 @@ class Tasmota(Codec):
             properties["on"] = on
 
     def _read_light(self, said: Mapping[str, Any], properties: Properties) -> None:
-        for name in (f"Dimmer{self._options.relay}", "Dimmer"):
+        for name in self._levels:
             if (level := within(said.get(name), 0, 100)) is not None:
                 properties["level"] = round(level)
                 break
         color = said.get("HSBColor")
-        if not isinstance(color, str):
+        if not isinstance(color, str) or not self._has_colors:
             return
         parts = [_whole(part) for part in color.split(",")]
         if len(parts) == 3:
@@ -198,7 +212,7 @@ class Tasmota(Codec):
                 self._publication("HSBColor", f"{round(wanted['hue'] or 0)},{round(wanted.get('saturation') or 0)},{level}")
             )
         elif "level" in wanted:
-            publications.append(self._publication("Dimmer", str(wanted["level"])))
+            publications.append(self._publication(self._levels[-1], str(wanted["level"])))
         for socket, on in wanted.get("sockets", {}).items():
             if not 0 <= socket < self._options.sockets:
                 raise Unsupported(f"there is no socket {socket}; the first is 0, the last is {self._options.sockets - 1}")
