@@ -58,7 +58,6 @@ class BrokerConnection:
         self._serve = serve
         self._lost = lost
         self._client_id = broker.client_id or f"domogate-{uuid.uuid4().hex[:16]}"
-        self._version = V5
         self._last_problem = ""
 
     async def run(self) -> None:
@@ -72,25 +71,18 @@ class BrokerConnection:
                 connection = await open_connection(
                     self.broker,
                     self._client_id,
-                    self._version,
                     self._deliver,
                     deliver_retained=self._deliver_retained,
                     will=self._will,
                     largest_packet=self._largest_packet,
                 )
             except BrokerRefused as refused:
-                if refused.reason == _UNSUPPORTED_VERSION and self._version == V5:
-                    self._version = V311
-                    continue
                 self._report_lost(AbsenceReason.REFUSED, f"the broker refused the gateway: {refused}")
             except (ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
-                # Some old brokers close the connection if they do not know the version.
-                self._version = V311 if isinstance(error, ConnectionLost) and self._version == V5 else V5
                 self._report_lost(AbsenceReason.CONNECTION_LOST, explain_error(error))
             else:
-                _log.info(
-                    "connected", broker=self.broker.name, url=self.broker.url, mqtt="5.0" if self._version == V5 else "3.1.1"
-                )
+                version = "5.0" if connection.version == V5 else "3.1.1"
+                _log.info("connected", broker=self.broker.name, url=self.broker.url, mqtt=version)
                 self._last_problem, begun = "", loop.time()
                 try:
                     await self._serve(connection)
@@ -112,18 +104,45 @@ class BrokerConnection:
 async def open_connection(
     broker: MqttBroker,
     client_id: str,
-    version: int,
     deliver: Deliver,
     *,
     deliver_retained: Deliver | None = None,
     will: tuple[str, bytes] | None = None,
     largest_packet: int = LARGEST_PACKET,
 ) -> Connection:
-    """Connect and log in.
+    """Connect and log in with MQTT 5, or with MQTT 3.1.1 if the broker does not support MQTT 5.
+
+    A broker that is starting may close the connection. So MQTT 3.1.1 is tried at once, and each later call begins with MQTT 5.
 
     Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if this fails. Raises OSError or UnicodeError if the password
     file cannot be read.
     """
+
+    async def open_with(version: int) -> Connection:
+        return await _open(
+            broker, client_id, version, deliver, deliver_retained=deliver_retained, will=will, largest_packet=largest_packet
+        )
+
+    try:
+        return await open_with(V5)
+    except ConnectionLost:
+        pass  # Some old brokers close the connection if they do not know the version.
+    except BrokerRefused as refused:
+        if refused.reason != _UNSUPPORTED_VERSION:
+            raise
+    return await open_with(V311)
+
+
+async def _open(
+    broker: MqttBroker,
+    client_id: str,
+    version: int,
+    deliver: Deliver,
+    *,
+    deliver_retained: Deliver | None,
+    will: tuple[str, bytes] | None,
+    largest_packet: int,
+) -> Connection:
     password = broker.read_password()
     context = _tls_context(broker) if broker.tls else None
     async with asyncio.timeout(CONNECT_WITHIN):

@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         self._loop = loop
         self._deliver = deliver
         self._deliver_retained = deliver_retained or deliver
-        self._version = version
+        self.version = version
         self._keepalive = keepalive
         self._largest_packet = largest_packet
         self._transport: asyncio.Transport | None = None
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
         """
         connect = packets.to_connect(
             client_id,
-            version=self._version,
+            version=self.version,
             keepalive=self._keepalive,
             username=username,
             password=password,
@@ -134,7 +134,7 @@ class Connection(asyncio.Protocol):
         for start in range(0, len(filters), _FILTERS_A_PACKET):
             some = filters[start : start + _FILTERS_A_PACKET]
             packet_id, ack = self._expect_ack()
-            self._write(packets.to_subscribe(packet_id, some, self._version))
+            self._write(packets.to_subscribe(packet_id, some, self.version))
             codes = await self._acknowledged(packet_id, ack)
             reasons += codes if len(codes) == len(some) else [FAILURE] * len(some)
         return reasons
@@ -143,7 +143,7 @@ class Connection(asyncio.Protocol):
         """Unsubscribe, and wait until the broker has removed the subscriptions. Raises ConnectionLost."""
         for start in range(0, len(filters), _FILTERS_A_PACKET):
             packet_id, ack = self._expect_ack()
-            self._write(packets.to_unsubscribe(packet_id, filters[start : start + _FILTERS_A_PACKET], self._version))
+            self._write(packets.to_unsubscribe(packet_id, filters[start : start + _FILTERS_A_PACKET], self.version))
             await self._acknowledged(packet_id, ack)
 
     async def wait_writable(self) -> None:
@@ -165,7 +165,7 @@ class Connection(asyncio.Protocol):
         """
         packet_id, ack = self._expect_ack()
         self._unacknowledged.add(packet_id)
-        self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry, retain=retain))
+        self._write(packets.to_publish(packet_id, topic, payload, self.version, expiry, retain=retain))
         return ack
 
     def _expect_ack(self) -> tuple[int, asyncio.Future[bytes]]:
@@ -242,22 +242,22 @@ class Connection(asyncio.Protocol):
     def _handle(self, first: int, body: bytes) -> None:
         kind = first & 0xF0
         if kind == packets.PUBLISH:
-            topic, payload, packet_id = packets.from_publish(first, body, self._version)
+            topic, payload, packet_id = packets.from_publish(first, body, self.version)
             if packet_id is not None:
                 self._write(packets.to_puback(packet_id))
             (self._deliver_retained if first & packets.RETAIN else self._deliver)(topic, payload)
         elif kind == packets.PUBACK:
-            own_packet_id, reason = packets.from_ack(body, self._version)
+            own_packet_id, reason = packets.from_ack(body, self.version)
             self._unacknowledged.discard(own_packet_id)
             self._may_write.set()
             self._acknowledge(own_packet_id, bytes((reason,)))
         elif kind in (packets.SUBACK, packets.UNSUBACK):
-            self._acknowledge(*packets.from_suback(body, self._version))
+            self._acknowledge(*packets.from_suback(body, self.version))
         elif kind == packets.CONNACK:
             if not self._connack.done():
-                self._connack.set_result(packets.from_connack(body, self._version))
+                self._connack.set_result(packets.from_connack(body, self.version))
         elif kind == packets.DISCONNECT:
-            reason = packets.from_disconnect(body) if self._version == V5 else 0
+            reason = packets.from_disconnect(body) if self.version == V5 else 0
             self._disconnect_reason = f"the broker ended the connection: {packets.words_for(reason)}" if reason else ""
         elif kind != packets.PINGRESP:
             raise Malformed(f"a packet of type 0x{kind:02x}, which was not requested")

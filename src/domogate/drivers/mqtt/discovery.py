@@ -13,7 +13,7 @@ from domogate.drivers.mqtt.broker_connection import explain_error, open_connecti
 from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost, Deliver
 from domogate.drivers.mqtt.home_assistant import FILTERS, PREFIX, find_candidates
 from domogate.drivers.mqtt.options import find_option_problems
-from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
+from domogate.drivers.mqtt.packets import FAILURE, words_for
 from domogate.drivers.mqtt.payloads import Unreadable, read_json
 
 _log = get_logger(__name__)
@@ -27,7 +27,6 @@ _NAMESPACE = uuid.UUID("5a3e6f0c-8d0b-4b53-9a0a-2f6c8b0d7f11")
 _DEVICES, _CONFIG = "/bridge/devices", "/config"
 _ANNOUNCED = (f"+{_DEVICES}", f"tasmota/discovery/+{_CONFIG}", "tasmota/discovery/+/sensors")
 _LONGEST_NAME = 50
-_UNSUPPORTED_VERSION = 0x84
 _NO_BROKER = (
     "No MQTT broker is set. Set it in the console, on the page Drivers. Or add the lines `[[mqtt_brokers]]` and"
     ' `url = "mqtt://127.0.0.1:1883"` to the file domogate.toml, and use the flag `--config domogate.toml`.'
@@ -119,14 +118,8 @@ async def try_connection(broker: MqttBroker) -> None:
 
 
 async def _connect(broker: MqttBroker, deliver: Deliver) -> Connection:
-    """Connect with MQTT 5, or with MQTT 3.1.1 if the broker refuses MQTT 5."""
     name = f"domogate-discover-{uuid.uuid4().hex[:8]}"
-    try:
-        return await open_connection(broker, name, V5, deliver, largest_packet=_LARGEST_ANNOUNCEMENT)
-    except BrokerRefused as refused:
-        if refused.reason != _UNSUPPORTED_VERSION:
-            raise
-    return await open_connection(broker, name, V311, deliver, largest_packet=_LARGEST_ANNOUNCEMENT)
+    return await open_connection(broker, name, deliver, largest_packet=_LARGEST_ANNOUNCEMENT)
 
 
 def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[FoundModule], list[SkippedDevice]]:
