@@ -3,14 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from unittest.mock import MagicMock
 
 import pytest
 
 from domogate.domain.commands import Activate
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.mqtt import MqttBroker, packets
-from domogate.drivers.mqtt.packets import V5
-from support.mqtt_setup import attached_module, running_driver
+from domogate.drivers.mqtt import MqttBroker, broker_connection, packets
+from domogate.drivers.mqtt.broker_connection import LARGEST_PACKET
+from domogate.drivers.mqtt.connection import Connection
+from domogate.drivers.mqtt.packets import V5, V311
+from support.driver_bench import is_absent, is_on
+from support.mosquitto import DeviceClient, Mosquitto
+from support.mqtt_setup import attached_module, running_driver, zigbee_lamp
 
 MOST = 2
 ACCEPTED = b"\x20\x06\x00\x00\x03\x21" + MOST.to_bytes(2, "big")
@@ -100,6 +105,39 @@ class TestServerKeepAlive:
         # A keep-alive of one second (MQTT 5.0 §3.2.2.3.14). The settings say 60 seconds.
         async with strict_broker(b"\x20\x06\x00\x00\x03\x13\x00\x01") as (broker, settings), running_driver(settings) as bench:
             await bench.recorder.until(lambda: broker.pings > 0)
+
+
+class TestLargePackets:
+    """MQTT 3.1.1 has no largest packet, so the broker sends every message."""
+
+    @pytest.mark.slow
+    async def test_too_large_messages_do_not_stop_the_others(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(broker_connection, "V5", V311)
+        device, lamp = DeviceClient(broker.port), zigbee_lamp("crowded")
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            device.publish("crowded/lamp", '{"state":"ON"}', retain=True)
+            await bench.recorder.report_of(lamp, is_on)
+            # Mosquitto has at most 20 messages with QoS 1 under way.
+            for _ in range(30):
+                device.publish("crowded/lamp/availability", "x" * (LARGEST_PACKET + 1))
+            device.publish("crowded/lamp/availability", '{"state":"offline"}')
+            await bench.recorder.report_of(lamp, is_absent)
+        device.close()
+
+    @pytest.mark.parametrize("step", [1, 3, 64])
+    async def test_they_are_acknowledged_even_if_they_arrive_in_pieces(self, step: int) -> None:
+        written, received = bytearray(), list[bytes]()
+        connection = Connection(lambda _, payload: received.append(payload), version=V311, keepalive=60, largest_packet=20)
+        transport = MagicMock(spec=asyncio.Transport)
+        transport.write, transport.is_closing.return_value = written.extend, False
+        connection.connection_made(transport)
+        data = packets.to_publish(7, "topic", b"x" * 40, V311, None) + packets.to_publish(8, "topic", b"on", V311, None)
+        for at in range(0, len(data), step):
+            connection.data_received(data[at : at + step])
+        assert (bytes(written), received, connection.skipped) == (b"\x40\x02\x00\x07\x40\x02\x00\x08", [b"on"], 1)
+        connection.data_received(b"\x32\x1e\xff\xff" + b"x" * 28)
+        transport.abort.assert_called_once_with()
 
 
 class TestLimits:

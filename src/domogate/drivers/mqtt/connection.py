@@ -229,6 +229,8 @@ class Connection(asyncio.Protocol):
                 size, start = packets.from_varint(data, at + 1)
             stop = start + size
             if size > self._largest_packet:
+                if not self._acknowledge_skipped(data[at], data[start:stop], size):
+                    break
                 self.skipped += 1
                 self._to_skip = max(0, stop - end)
                 at = min(stop, end)
@@ -238,6 +240,22 @@ class Connection(asyncio.Protocol):
             self._handle(data[at], data[start:stop])
             at = stop
         self._rest = data[at:]
+
+    def _acknowledge_skipped(self, first: int, body: bytes, size: int) -> bool:
+        """Acknowledge a message that is too large. `body` is the part that has arrived, `size` is the size of the whole body.
+
+        Return False if the packet id has not arrived yet. A broker sends no more messages if too many of them are not
+        acknowledged. Raises Malformed.
+        """
+        if first & 0xF0 != packets.PUBLISH or not first & packets.QOS:
+            return True
+        at = 2 + int.from_bytes(body[:2], "big")
+        if at + 2 > size:
+            raise Malformed("a PUBLISH whose parts are longer than itself")
+        if len(body) < at + 2:
+            return False
+        self._write(packets.to_puback(body[at : at + 2]))
+        return True
 
     def _handle(self, first: int, body: bytes) -> None:
         kind = first & 0xF0

@@ -28,7 +28,8 @@ _TEXTS = {0x12: 1, 0x15: 1, 0x16: 1, 0x1A: 1, 0x1C: 1, 0x1F: 1, _USER_PROPERTY: 
 _RETAIN_AS_PUBLISHED = 0x08
 _RETAINED_WILL = 0x04 | 0x08 | 0x20
 """The flags of a last will with QoS 1 that is retained (3.1.2.3)."""
-RETAIN = 0x01
+RETAIN, QOS = 0x01, 0x06
+"""The flags of a PUBLISH (3.3.1)."""
 
 REASONS: Mapping[int, str] = MappingProxyType(
     {
@@ -238,7 +239,7 @@ def from_publish(first: int, body: bytes, version: int) -> tuple[bytes, bytes, b
         raise Malformed("a PUBLISH that is too short")
     at = 2 + (body[0] << 8 | body[1])
     topic, packet_id = body[2:at], None
-    if first & 0x06:
+    if first & QOS:
         packet_id = body[at : at + 2]
         at += 2
     if version == V5:
