@@ -1,21 +1,24 @@
-"""Limits that a broker sets with MQTT 5 when it accepts the login: unacknowledged messages, and the keep-alive."""
+"""Limits that a broker sets with MQTT 5 when it accepts the login, and messages that are too large for the gateway."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
 
-from domogate.domain.commands import Activate
+from domogate.domain.commands import Activate, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt import MqttBroker, broker_connection, packets
 from domogate.drivers.mqtt.broker_connection import LARGEST_PACKET
 from domogate.drivers.mqtt.connection import Connection
 from domogate.drivers.mqtt.packets import V5, V311
-from support.driver_bench import is_absent, is_on
-from support.mosquitto import DeviceClient, Mosquitto
+from support.driver_bench import is_absent, is_off, is_on
+from support.mosquitto import DeviceClient, Mosquitto, mosquitto
+from support.mqtt_devices import ZigbeeBridge
 from support.mqtt_setup import attached_module, running_driver, zigbee_lamp
+from support.ports import free_port
 
 MOST = 2
 ACCEPTED = b"\x20\x06\x00\x00\x03\x21" + MOST.to_bytes(2, "big")
@@ -107,6 +110,30 @@ class TestServerKeepAlive:
             await bench.recorder.until(lambda: broker.pings > 0)
 
 
+class TestMaximumQos:
+    @pytest.mark.slow
+    async def test_a_broker_with_qos_0_only_gets_orders_with_qos_0(self, tmp_path: Path) -> None:
+        port = free_port()
+        bell = attached_module(
+            "bell",
+            DeviceKind.ACTIVATION,
+            {"dialect": "generic", "confirm": "broker", "command": {"active": {"topic": "bell"}}},
+        )
+        with mosquitto(tmp_path, f"listener {port} 127.0.0.1", "max_qos 0") as broker:
+            bridge, lamp = ZigbeeBridge(broker.port, "plain"), zigbee_lamp("plain")
+            bridge.add("lamp", state="OFF")
+            ringer = DeviceClient(broker.port)
+            ringer.listen("bell")
+            async with running_driver(MqttBroker(url=f"mqtt://127.0.0.1:{port}")) as bench:
+                await bench.attach(lamp, bell)
+                await bench.recorder.report_of(lamp, is_off)
+                assert is_on(await bench.driver.execute(bench.order(lamp, SetLight(on=True))))
+                await bench.driver.execute(bench.order(bell, Activate()))
+                await bench.recorder.until(lambda: len(ringer.received) == 1)
+            bridge.client.close()
+            ringer.close()
+
+
 class TestLargePackets:
     """MQTT 3.1.1 has no largest packet, so the broker sends every message."""
 
@@ -145,6 +172,7 @@ class TestLimits:
         ("properties", "limits"),
         [
             (b"", (None, 65_535)),
+            (b"\x24\x00", (None, 65_535)),
             (b"\x13\x00\x0a", (10, 65_535)),
             # A user property (two texts), a reason string, and the largest packet come before the limits.
             (b"\x26\x00\x01a\x00\x01b\x1f\x00\x02ok\x27\x00\x01\x00\x00\x21\x00\x14\x13\x00\x3c", (60, 20)),

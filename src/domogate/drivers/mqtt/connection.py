@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
         self._packet_id = 0
         self._unacknowledged: set[int] = set()
         """The packet ids of the messages that the broker has not acknowledged yet."""
-        self._receive_maximum = _LAST_PACKET_ID
+        self._receive_maximum, self._has_qos_1 = _LAST_PACKET_ID, True
         self._is_paused = False
         self._may_write = asyncio.Event()
         self._received_at = loop.time()
@@ -90,7 +90,7 @@ class Connection(asyncio.Protocol):
         connack = await self._connack
         if connack.reason >= FAILURE:
             raise BrokerRefused(connack.reason)
-        self._receive_maximum = connack.receive_maximum
+        self._receive_maximum, self._has_qos_1 = connack.receive_maximum, connack.has_qos_1
         self._keepalive = min(self._keepalive, connack.keepalive or self._keepalive)
         self._keep_alive_timer = self._loop.call_later(self._keepalive / 2, self._keep_alive)
 
@@ -158,15 +158,26 @@ class Connection(asyncio.Protocol):
     def publish(self, topic: str, payload: bytes, expiry: int | None = None, *, retain: bool = False) -> asyncio.Future[bytes]:
         """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost.
 
-        Call `wait_writable` before, and do not wait for anything else in between.
+        Call `wait_writable` before, and do not wait for anything else in between. If the broker has only QoS 0, it acknowledges
+        nothing, so the returned future has the code for success at once.
 
         With MQTT 5, the broker drops a message that it could not pass on within `expiry` seconds. This method itself raises
         ConnectionLost if the connection is already lost.
         """
+        if not self._has_qos_1:
+            return self._publish_unacknowledged(topic, payload, expiry, retain=retain)
         packet_id, ack = self._expect_ack()
         self._unacknowledged.add(packet_id)
         self._write(packets.to_publish(packet_id, topic, payload, self.version, expiry, retain=retain))
         return ack
+
+    def _publish_unacknowledged(self, topic: str, payload: bytes, expiry: int | None, *, retain: bool) -> asyncio.Future[bytes]:
+        if self.lost.done():
+            raise ConnectionLost(self.lost.result())
+        self._write(packets.to_publish(None, topic, payload, self.version, expiry, retain=retain))
+        sent: asyncio.Future[bytes] = self._loop.create_future()
+        sent.set_result(b"\0")
+        return sent
 
     def _expect_ack(self) -> tuple[int, asyncio.Future[bytes]]:
         if self.lost.done():

@@ -20,7 +20,7 @@ FAILURE = 0x80
 """Reason codes of this value and above are failures (2.4)."""
 
 _MESSAGE_EXPIRY, _SESSION_EXPIRY, _MAXIMUM_PACKET_SIZE = 0x02, 0x11, 0x27
-_SERVER_KEEP_ALIVE, _RECEIVE_MAXIMUM, _USER_PROPERTY = 0x13, 0x21, 0x26
+_SERVER_KEEP_ALIVE, _RECEIVE_MAXIMUM, _MAXIMUM_QOS, _USER_PROPERTY = 0x13, 0x21, 0x24, 0x26
 _SIZES = {0x11: 4, 0x13: 2, 0x21: 2, 0x22: 2, 0x24: 1, 0x25: 1, 0x27: 4, 0x28: 1, 0x29: 1, 0x2A: 1}
 """The bytes of each property of a CONNACK that is a number (3.2.2.3)."""
 _TEXTS = {0x12: 1, 0x15: 1, 0x16: 1, 0x1A: 1, 0x1C: 1, 0x1F: 1, _USER_PROPERTY: 2}
@@ -57,6 +57,8 @@ REASONS: Mapping[int, str] = MappingProxyType(
         0x97: "quota exceeded",
         0x98: "administrative action",
         0x99: "payload format invalid",
+        0x9A: "retained messages not supported",
+        0x9B: "QoS not supported",
         0x9C: "use another server",
         0x9D: "server moved",
         0x9F: "connection rate exceeded",
@@ -140,11 +142,18 @@ def to_unsubscribe(packet_id: int, filters: Sequence[str], version: int) -> byte
     return _packet(UNSUBSCRIBE, struct.pack("!H", packet_id) + _properties(version) + b"".join(map(_text, filters)))
 
 
-def to_publish(packet_id: int, topic: str, payload: bytes, version: int, expiry: int | None, *, retain: bool = False) -> bytes:
-    """Return a PUBLISH with QoS 1. After `expiry` seconds the broker must not deliver it any more (3.3.2.3.3)."""
+def to_publish(
+    packet_id: int | None, topic: str, payload: bytes, version: int, expiry: int | None, *, retain: bool = False
+) -> bytes:
+    """Return a PUBLISH with QoS 1, or with QoS 0 if the packet id is None.
+
+    After `expiry` seconds the broker must not deliver it any more (3.3.2.3.3).
+    """
     properties = _properties(version, *([] if expiry is None else [struct.pack("!BI", _MESSAGE_EXPIRY, expiry)]))
-    first = PUBLISH | 0x02 | (RETAIN if retain else 0)
-    return _packet(first, _text(topic) + struct.pack("!H", packet_id) + properties + payload)
+    first = PUBLISH | (RETAIN if retain else 0)
+    if packet_id is None:
+        return _packet(first, _text(topic) + properties + payload)
+    return _packet(first | 0x02, _text(topic) + struct.pack("!H", packet_id) + properties + payload)
 
 
 def to_puback(packet_id: bytes) -> bytes:
@@ -172,15 +181,17 @@ def from_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 class Connack(NamedTuple):
-    """The answer to a login. `keepalive` and `receive_maximum` are the limits that the broker sets.
+    """The answer to a login. `keepalive`, `receive_maximum` and `has_qos_1` are the limits that the broker sets.
 
     `keepalive` is in seconds; None means that the broker accepts the value of the client. `receive_maximum` is the number of
-    messages that the client may send before the broker has acknowledged one of them (4.9).
+    messages that the client may send before the broker has acknowledged one of them (4.9). `has_qos_1` is False if the client
+    may send messages only with QoS 0 (3.2.2.3.4).
     """
 
     reason: int
     keepalive: int | None = None
     receive_maximum: int = 65_535
+    has_qos_1: bool = True
 
 
 def from_connack(body: bytes, version: int) -> Connack:
@@ -191,7 +202,8 @@ def from_connack(body: bytes, version: int) -> Connack:
     if version != V5 or body[1] in (1, 2, 3, 4, 5):
         return Connack(_CONNACK_311.get(body[1], body[1]))
     numbers = _read_numbers(body[2:])
-    return Connack(body[1], numbers.get(_SERVER_KEEP_ALIVE) or None, numbers.get(_RECEIVE_MAXIMUM) or 65_535)
+    has_qos_1 = numbers.get(_MAXIMUM_QOS, 1) > 0
+    return Connack(body[1], numbers.get(_SERVER_KEEP_ALIVE) or None, numbers.get(_RECEIVE_MAXIMUM) or 65_535, has_qos_1)
 
 
 def _read_numbers(data: bytes) -> dict[int, int]:
