@@ -14,7 +14,7 @@ from domogate.domain.commands import Activate, SetLight, SetThermostat
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
-from domogate.domain.states import LightState, Report, ThermostatFunction, ThermostatMode, ThermostatState
+from domogate.domain.states import Color, LightState, Report, ThermostatFunction, ThermostatMode, ThermostatState
 from domogate.drivers.mqtt import MqttBroker, broker_session, calls
 from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.properties import Publication
@@ -110,6 +110,23 @@ class TestOrders:
             assert shown(on) == (cooling, ThermostatMode.MANUAL)
             assert bridge.states["ac"]["system_mode"] == "cool"
         bridge.client.close()
+
+    @pytest.mark.parametrize(
+        ("command", "level"), [(SetLight(on=True, level=70), 70), (SetLight(on=True, color=Color(120, 100, 60)), 60)]
+    )
+    async def test_a_lamp_whose_level_is_not_known_yet_is_asked(self, broker: Mosquitto, command: SetLight, level: int) -> None:
+        # With PowerRetain, the broker sends the last message of the relay, and no level.
+        device = TasmotaRelays(broker.port, f"retained_{level}", Dimmer=10, HSBColor="0,100,10")
+        device.client.publish(f"stat/{device.topic}/POWER", "OFF", retain=True)
+        lamp = attached_module(device.topic, DeviceKind.LIGHT, {"dialect": "tasmota", "topic": device.topic})
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.recorder.report_of(lamp, is_off)
+            lit = await bench.driver.execute(bench.order(lamp, command))
+            assert isinstance(lit.state, LightState)
+            assert (lit.state.on, lit.state.level) == (True, level)
+        device.client.publish(f"stat/{device.topic}/POWER", "", retain=True)
+        device.client.close()
 
     async def test_after_a_partly_sent_order_the_known_state_is_not_trusted(
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch

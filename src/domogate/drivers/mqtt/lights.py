@@ -10,13 +10,14 @@ from domogate.drivers.mqtt.properties import Properties
 def needs_report(module: DrivenModule, command: SetLight) -> bool:
     """Whether the light must report before the command can be sent.
 
-    The driver must know whether the light is on, and whether it has levels and colours.
+    The driver must know whether the light is on, and whether it has levels and colours. A message may have only a part of this.
     """
-    if module.codec.confirmed_by_broker or module.has_reported("on"):
+    if module.codec.confirmed_by_broker:
         return False
     if module.codec.settable is None:
-        return command.on is None or command.brightness is not None
-    return command.on is None and module.state is None
+        needed = {"on": command.on is None, "level": command.level is not None, "hue": command.color is not None}
+        return any(is_needed and not module.has_reported(what) for what, is_needed in needed.items())
+    return command.on is None and module.state is None and not module.has_reported("on")
 
 
 def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, LightTarget | None]:
