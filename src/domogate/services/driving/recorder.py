@@ -210,7 +210,7 @@ class ReportQueue:
 
 _GRACE = 2.0
 """In seconds. For this time after the deadline, only the process that sent the order may end the order. After this time,
-`settle` ends the order. In a cluster, only the gateway that holds the plant does this.
+`settle` ends it. In a cluster, only the gateway that holds the plant does this. The clocks of two gateways differ by less.
 """
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
@@ -295,15 +295,15 @@ class Orders:
     # orders of processes that have ended
 
     async def list_queued(self) -> Sequence[Order]:
-        """Return the queued orders whose deadline has not passed, oldest first.
+        """Return the queued orders whose deadline has not passed, oldest first. Of two steps of a scene for the same module,
+        the later step has the later deadline.
 
-        The steps of a scene are queued at the same time. They are sorted by their deadlines. Of two steps
-        for the same module, the later step has the later deadline.
+        If an order was queued after the present time, the clock was set back since. Then its deadline may have passed long ago.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()
         in_order = sorted(records, key=lambda record: (record.queued_at, record.order.deadline, record.order.id))
-        return [record.order for record in in_order if record.order.deadline > now]
+        return [one.order for one in in_order if one.order.deadline > now and one.queued_at <= now + _GRACE]
 
     async def settle(self) -> int:
         """Give a final state to each order that has none yet and whose deadline passed more than `_GRACE` seconds ago.

@@ -132,6 +132,22 @@ class TestAfterAKill:
         assert driver.orders == []
         assert [entry["orders"] for entry in logs] == [1]
 
+    async def test_what_was_queued_before_the_clock_was_set_back_is_never_sent(
+        self, store: FakeStore, clock: ManualClock, driver: FakeDriver
+    ) -> None:
+        """After a power cut, a computer without a battery clock can show the time of an hour ago."""
+        plant = store.add_plant(LAMP)
+        await store.add_orders([make_order(plant, LAMP.id, ON, deadline=NOON + 3605)], NOON + 3600, sent=False)
+        async with OrderSetup(store, clock, driver) as setup:
+            await setup.driving.settled()
+        assert (driver.orders, setup.states()) == ([], [OrderState.QUEUED])
+        clock.advance(3700)
+        with capture_logs():
+            async with OrderSetup(store, clock, driver) as setup:
+                while setup.states() == [OrderState.QUEUED]:
+                    await asyncio.sleep(0)
+        assert (driver.orders, setup.states()) == ([], [OrderState.EXPIRED])
+
     async def test_settling_goes_on_after_a_failure(
         self, store: FakeStore, clock: ManualClock, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
