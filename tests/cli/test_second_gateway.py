@@ -37,6 +37,23 @@ def test_a_second_gateway_is_refused_until_the_first_has_ended(tmp_path: Path) -
         assert "anna" in again.domogate("user", "list")
 
 
+def test_no_backup_is_restored_under_a_running_gateway(tmp_path: Path) -> None:
+    """Otherwise the gateway would go on with the database that was moved away, and new connections would use the other one."""
+    backup = tmp_path / "backup.db"
+    with running(start("demo", tmp_path / "data")) as gateway:
+        gateway.domogate("backup", str(backup))
+        (tmp_path / "away").mkdir()
+        for file in gateway.data.glob("domogate.sqlite3*"):
+            file.rename(tmp_path / "away" / file.name)
+        line = CommandLine(gateway.data)
+        said = line.refused("restore", str(backup))
+        assert f"another gateway runs on the data in {gateway.data}. Stop it first" in said
+        assert not (gateway.data / "domogate.sqlite3").exists()
+        gateway.process.kill()
+        gateway.process.wait()
+        line.good("restore", str(backup))
+
+
 @pytest.mark.parametrize("command", ["serve", "demo"])
 def test_a_gateway_on_postgresql_needs_nats_and_the_name_of_a_cluster(domogate: CommandLine, command: str) -> None:
     said = domogate.refused(command, "--database", "postgresql://gate@127.0.0.1:1/homes", code=2)

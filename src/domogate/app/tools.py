@@ -15,6 +15,7 @@ import msgspec
 
 from domogate import stores
 from domogate.app.parts import SystemClock, build_sealer, find_database_file, open_part, open_store
+from domogate.app.single_gateway import only_gateway
 from domogate.ports import Clock, Hasher, LeaseStore, ShardMap, Signer, Store, SubscriptionStore
 from domogate.settings import Settings
 from domogate.stores import UsedDatabases, inspect_header, is_writable
@@ -178,7 +179,8 @@ def is_store_writable(settings: Settings) -> bool:
 async def restore_backup(settings: Settings, backup: Path) -> Path:
     """Copy the backup to the SQLite file of the settings, and return the path of this file.
 
-    Raises ValueError, FileExistsError or SecretKeyMissing if this is not possible. The message tells the operator what to do.
+    Raises ValueError, FileExistsError, SecretKeyMissing or GatewayRuns if this is not possible. The message tells the operator
+    what to do.
     """
     target = find_database_file(settings)
     if target is None:
@@ -186,7 +188,8 @@ async def restore_backup(settings: Settings, backup: Path) -> Path:
     if (key_id := stores.find_key_of_backup(backup)) is not None:
         build_sealer(settings).choose_key(key_id)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    await asyncio.to_thread(stores.restore, backup, target)
+    with only_gateway(settings):  # A gateway that runs, or starts now, could write to both databases.
+        await asyncio.to_thread(stores.restore, backup, target)
     return target
 
 
