@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -142,6 +143,17 @@ class TestRecorder:
             assert client.get("/echo").content == rb'{"id": "a\ud800b"}'
         assert [exchange.body for exchange in read_recording(file)] == [None]
 
+    def test_an_answer_to_head_names_the_length_of_the_body(self, upstream: tuple[Upstream, str], file: Path) -> None:
+        with recording(upstream[1], file) as client:
+            assert client.head("/echo").headers["Content-Length"] == client.get("/echo").headers["Content-Length"] == "32"
+
+    def test_an_answer_that_ends_too_early_is_502_and_not_kept(self, upstream: tuple[Upstream, str], file: Path) -> None:
+        upstream[0].reply = lambda _: Answer(200, [*JSON, ("Content-Length", "9"), ("Connection", "close")], b"[1,2]")
+        with recording(upstream[1], file) as client:
+            answer = client.get("/echo")
+        assert (answer.status_code, answer.text) == (502, "The gateway gave no answer: the answer ended after 5 of 9 bytes")
+        assert file.read_bytes() == b""
+
     def test_an_existing_file_is_not_replaced(self, file: Path) -> None:
         file.write_text("precious")
         with pytest.raises(FileExistsError):
@@ -158,6 +170,15 @@ class TestServer:
         responder, url = upstream
         assert httpx.post(url, content=b"x" * (LARGEST_REQUEST + 1), trust_env=False).status_code == 413
         assert httpx.post(url, content=iter([b"x"]), trust_env=False).status_code == 411
+        assert not responder.requests
+
+    def test_a_request_whose_client_ends_the_connection_is_dropped(self, upstream: tuple[Upstream, str]) -> None:
+        """The first part of a body can be a whole command too."""
+        responder, url = upstream
+        with socket.create_connection((httpx.URL(url).host, httpx.URL(url).port or 0), timeout=30) as connection:
+            connection.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{}")
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(100) == b""
         assert not responder.requests
 
 

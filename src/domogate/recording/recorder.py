@@ -76,14 +76,17 @@ class Recorder(Responder):
             body = request.body if request.body or request.method not in ("GET", "HEAD") else None
             connection.request(request.method, self._parts.path.rstrip("/") + request.target, body=body, headers=headers)
             found = connection.getresponse()
-            content = bytearray()
+            content, length = bytearray(), found.length
             while part := found.read1(65_536):
                 content += part
                 if len(content) > _LARGEST_ANSWER:
                     raise ValueError(f"the answer has more than {_LARGEST_ANSWER} bytes")
                 if time.monotonic() > deadline:
                     raise TimeoutError("the answer did not end in time")
-            kept = [(name, value) for name, value in found.getheaders() if name.lower() not in _NOT_FORWARDED]
+            if length is not None and len(content) < length:
+                raise ValueError(f"the answer ended after {len(content)} of {length} bytes")
+            left_out = _NOT_FORWARDED - {"content-length"} if request.method == "HEAD" else _NOT_FORWARDED
+            kept = [(name, value) for name, value in found.getheaders() if name.lower() not in left_out]
             return Answer(found.status, kept, bytes(content))
         finally:
             connection.close()

@@ -26,7 +26,10 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer. The server adds the header with the length of the body."""
+    """An answer. The server adds the header with the length of the body.
+
+    An answer to HEAD has no body. Its headers can name the length that the body of GET has.
+    """
 
     status: int
     headers: list[tuple[str, str]]
@@ -98,6 +101,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(400, "The target is not a path.")
         else:
             body = self.rfile.read(int(length))
+            if len(body) < int(length):  # The client has ended its connection.
+                self.close_connection = True
+                return
             headers = {name.lower(): value for name, value in self.headers.items()}
             self._write(self.server.responder.answer(Request(self.command, self.path, headers, body)))
 
@@ -116,7 +122,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in answer.headers:
             if _HEADER.fullmatch(value):
                 self.send_header(name, value)
-        if answer.status not in (204, 304):
+        has_length = any(name.lower() == "content-length" for name, _ in answer.headers)
+        if answer.status not in (204, 304) and not has_length:
             self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         if self.command != "HEAD" and answer.status not in (204, 304):
