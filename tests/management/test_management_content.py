@@ -128,6 +128,16 @@ class TestModules:
         details = [one["detail"]["change"] for one in (await api.ok("GET", "/audit?action=plant%20changed"))["items"]]
         assert details == ["module added", "module changed", "module changed", "module deleted"]
 
+    async def test_a_plant_is_a_site_while_it_has_a_controller(self, api: ManagementApi) -> None:
+        controller = {"name": "ZB-LG", "kind": "emergency controller", "driver": "simulator"}
+        first, second = [(await api.ok("POST", MODULES, controller, status=201))["id"] for _ in range(2)]
+        await api.ok("PATCH", OF_HOUSE, {"name": "Casa Rossi"})
+        seen = []
+        for module_id in (first, second):
+            await api.ok("DELETE", f"{MODULES}/{module_id}", status=204)
+            seen.append((await api.ok("GET", OF_HOUSE))["emergencyLighting"])
+        assert seen == [True, False]
+
     async def test_a_change_keeps_the_other_modules_and_their_states(self, api: ManagementApi) -> None:
         before = (await api.ok("GET", MODULES))["items"]
         await api.ok("PATCH", f"{MODULES}/{LAMP.id}", {"name": "Ceiling"})

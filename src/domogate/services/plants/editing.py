@@ -5,6 +5,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
+from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.ids import Id, derived_id, new_id
 from domogate.domain.plants import Ambient, Floor, Member, Module, Plant, PlantType, Topology
@@ -140,6 +141,10 @@ def _find(table: dict[Id, T], key: Id, noun: str) -> T:
     return found
 
 
+def _has_controller(topology: Topology) -> bool:
+    return any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
+
+
 def internal_id_of(identity: Id) -> Id:
     return derived_id("internal", identity)
 
@@ -203,7 +208,10 @@ class PlantEditor:
         def edit(now: EstatePlant) -> EstatePlant:
             draft = TopologyDraft.of(now.topology)
             results.append(change(draft))
-            return EstatePlant(now.plant, draft.build())
+            content = draft.build()
+            # A plant stops being a site when its last controller is removed.
+            is_site = now.plant.emergency_lighting and (_has_controller(content) or not _has_controller(now.topology))
+            return EstatePlant(msgspec.structs.replace(now.plant, emergency_lighting=is_site), content)
 
         await self._edit(plant_id, edit)
         return results[-1]
