@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sqlite3
 from collections.abc import MutableMapping
 from contextlib import closing, suppress
@@ -78,6 +79,14 @@ class TestBackup:
 
         monkeypatch.setattr(SqlStore, "backup", refuse)
         assert "pg_dump" in await api.refused("POST", "/backups", status=409)
+        assert leftovers(api) == []
+
+    async def test_the_disk_of_the_database_is_not_filled(self, api: ManagementApi, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The copy is in the data folder. If it took all space, the gateway could not store commands."""
+        usage = shutil.disk_usage(api.folder)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=8_000_000))
+        said = await api.refused("POST", "/backups", status=409)
+        assert f"MB in {api.folder}, and 8 MB are free. Delete files, or make the backup on another disk" in said
         assert leftovers(api) == []
 
     async def test_a_disk_that_becomes_full_during_the_copy_is_said(self, api: ManagementApi) -> None:

@@ -26,6 +26,9 @@ _CHECK_EVERY = 10_000
 
 If the backup is not wanted any more, the check stops.
 """
+RESERVE = 16 << 20
+"""In bytes. A backup leaves at least this space free: the database may be on the same disk."""
+_MB = 1_000_000
 _COUNTED = ("plants", "modules", "users")
 _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), (SELECT count(*) FROM users)"
 
@@ -66,8 +69,8 @@ def back_up(
     The file at `path` appears only when the copy is checked and on disk.
 
     Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises ValueError if the
-    database cannot be read, if the copy cannot be written, or if the copy is not equal to the database. Raises BackupStopped
-    soon after `is_wanted` returns False.
+    database cannot be read, if the copy cannot be written, if it would leave less than `RESERVE` bytes free, or if the copy is
+    not equal to the database. Raises BackupStopped soon after `is_wanted` returns False.
 
     Raises FileExistsError if there is already a file at `path`, and neither `replace` nor `replace_larger` is true. Raises
     ValueError if this file is a backup with more content than the new backup, and `replace_larger` is false.
@@ -81,6 +84,7 @@ def back_up(
             raise BackupStopped
 
     with _unfinished_copy(path) as unfinished:
+        _check_space(source, path.absolute().parent)
         try:
             content = _copy(source, unfinished, stop_if_unwanted)
         except sqlite3.Error as error:
@@ -95,6 +99,21 @@ def back_up(
             _refuse_to_replace_larger(path, unfinished)
         _publish(unfinished, path, replace=replace)
     return find_key_of_backup(path)
+
+
+def measure_needed_space(source: Path) -> int:
+    """Return the number of bytes that must be free before a backup of this database begins."""
+    files = (source, Path(f"{source}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists()) + RESERVE
+
+
+def _check_space(source: Path, folder: Path) -> None:
+    needed, free = measure_needed_space(source), shutil.disk_usage(folder).free
+    if free < needed:
+        raise ValueError(
+            f"a backup needs {needed / _MB:.0f} MB in {folder}, and {free / _MB:.0f} MB are free. Delete files, or make the"
+            " backup on another disk, with `domogate backup` or the setting backup_folder"
+        )
 
 
 def _copy(source: Path, unfinished: Path, progress: Callable[..., None]) -> Content:

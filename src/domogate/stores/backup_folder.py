@@ -6,7 +6,6 @@ backups, because the clock can be wrong.
 
 import asyncio
 import re
-import shutil
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,9 +18,6 @@ _NAME = r"domogate-(?P<number>[0-9]{6,12})-(?P<at>[0-9]{8}T[0-9]{6}Z)\.sqlite3"
 _TIME = "%Y%m%dT%H%M%SZ"
 _LATEST = 253_402_300_799.0
 """The end of the year 9999, in seconds since the epoch. The year in a name has only four digits."""
-RESERVE = 16 << 20
-"""In bytes. A backup leaves at least this space free: the database may be on the same disk."""
-_MB = 1_000_000
 
 
 def list_backup_files(folder: Path) -> list[BackupFile]:
@@ -35,12 +31,6 @@ def list_backup_files(folder: Path) -> list[BackupFile]:
         if match is not None and at is not None and path.is_file():
             found.append(BackupFile(int(match["number"]), at, path.stat().st_size, path.name))
     return sorted(found, key=lambda one: (one.number, one.at))
-
-
-def measure_needed_space(source: Path) -> int:
-    """Return the number of bytes that must be free before a backup of this database begins."""
-    files = (source, Path(f"{source}-wal"))
-    return sum(file.stat().st_size for file in files if file.exists()) + RESERVE
 
 
 def _read_time(text: str) -> float | None:
@@ -80,22 +70,12 @@ class SqliteBackupFolder:
     def _add(self, at: float, stopped: threading.Event) -> BackupFile:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         remove_unfinished(self._folder, _NAME)
-        self._check_space()
         present = list_backup_files(self._folder)
         number = present[-1].number + 1 if present else 1
         time = datetime.fromtimestamp(min(max(0.0, at), _LATEST), UTC).strftime(_TIME)
         path = self._folder / f"domogate-{number:06}-{time}.sqlite3"
         back_up(self._source, path, is_wanted=lambda: not stopped.is_set())
         return BackupFile(number, at, path.stat().st_size, path.name)
-
-    def _check_space(self) -> None:
-        needed = measure_needed_space(self._source)
-        free = shutil.disk_usage(self._folder).free
-        if free < needed:
-            raise ValueError(
-                f"a backup needs {needed / _MB:.0f} MB in {self._folder}, and {free / _MB:.0f} MB are free. Delete files, or "
-                "set backup_folder to a folder on another disk"
-            )
 
     def _remove_old(self, keep: int) -> list[str]:
         *old, newest = list_backup_files(self._folder)

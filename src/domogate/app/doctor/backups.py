@@ -12,7 +12,8 @@ from domogate.app.doctor.findings import Finding, ok, problem, warning
 from domogate.app.maintenance import find_backup_folder
 from domogate.app.parts import find_database_file
 from domogate.settings import Settings
-from domogate.stores.backup_folder import list_backup_files, measure_needed_space
+from domogate.stores.backup import measure_needed_space
+from domogate.stores.backup_folder import list_backup_files
 
 FOLDER, BACKUPS = "backup folder", "backups"
 MB = 1_000_000
