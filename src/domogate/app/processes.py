@@ -133,19 +133,22 @@ class Supervisor:
     async def _keep(self, number: int, port: int, running: asyncio.Task[int] | None) -> None:
         """Run the process with this number.
 
-        When it ends, start it again after a pause. Each pause is twice as long as the pause before it, up to `_LONGEST_PAUSE`.
-        `running` is given if the process is running already.
+        When it ends, or cannot be started, start it again after a pause. Each pause is twice as long as the pause before it, up
+        to `_LONGEST_PAUSE`. `running` is given if the process is running already.
         """
         pause = _FIRST_PAUSE
         while running is not None or not self._stopping.is_set():
             started_at = time.monotonic()
-            code = await (running or self._run_once(number, port))
+            try:
+                ended = f"exit code {await (running or self._run_once(number, port))}"
+            except OSError as error:  # For example, the program is missing for a moment during an upgrade.
+                ended = f"not started: {error}"
             running = None
             if self._stopping.is_set():
                 return
             if time.monotonic() - started_at >= _HEALTHY:
                 pause = _FIRST_PAUSE
-            _log.error("a process has ended; it is started again", number=number, code=code, pause=pause)
+            _log.error("a process has ended; it is started again", number=number, reason=ended, pause=pause)
             await wait_for_event(self._stopping, pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
