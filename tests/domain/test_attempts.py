@@ -25,7 +25,12 @@ class TestWaiting:
         assert LIMIT.wait(Count(4.0, NOW), NOW + 2) <= 0
 
     def test_a_clock_that_is_set_back_makes_nobody_wait_longer(self) -> None:
-        assert LIMIT.wait(Count(4.0, NOW), NOW - 86_400) == 2.0
+        assert LIMIT.wait(Count(4.0, NOW), NOW - 2) == 2.0
+        assert LIMIT.wait(Count(4.0, NOW), NOW - 86_400) == 0.0
+
+    def test_after_an_attempt_with_a_clock_that_was_set_back_the_next_waits_as_usual(self) -> None:
+        count = LIMIT.one_more(Count(4.0, NOW), NOW - 86_400)
+        assert LIMIT.wait(count, NOW - 86_400) == 4.0
 
 
 class TestCounting:

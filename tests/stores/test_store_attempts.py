@@ -67,6 +67,11 @@ class TestAttempts:
         waits = [await store.admit_attempt(an_attempt(account), NOW) for account in ("0", "another")]
         assert [(wait.of_account > 0, wait.of_address > 0) for wait in waits] == [(False, True), (False, True)]
 
+    async def test_that_were_counted_with_a_clock_far_ahead_lock_nobody_out(self, store: SqlStore) -> None:
+        await fail(store, 3, an_attempt(), NOW + MONTH)
+        waits = [await admit(store, an_attempt(), NOW + seconds) for seconds in (0, 1, 2.5)]
+        assert waits == [0, pytest.approx(1, abs=0.1), 0]
+
     async def test_during_a_wait_are_not_counted(self, store: SqlStore) -> None:
         await fail(store, 3, an_attempt())
         for _ in range(20):

@@ -38,7 +38,8 @@ class Limit(msgspec.Struct, frozen=True):
         if count is None or count.number <= self.allowance - 1:
             return 0.0
         wait = min(self.longest_wait, self.first_wait * 2 ** (count.number - self.allowance))
-        # A clock that was set back must not make the wait longer.
+        if count.at - now > wait:
+            return 0.0  # The clock was set back. Otherwise the wait would end only when the clock shows `count.at` again.
         return min(count.at, now) + wait - now
 
     def one_more(self, count: Count | None, now: float) -> Count:
