@@ -1,6 +1,7 @@
 """Backup while the store is in use, and restore."""
 
 import asyncio
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -126,6 +127,23 @@ class TestRestore:
         with pytest.raises(ValueError, match=r"damaged|cannot be read"):
             restore(path, tmp_path / "target.db")
         assert not (tmp_path / "target.db").exists()
+
+    async def test_a_database_that_was_moved_away_is_restored_with_its_log(
+        self, filled: SqlStore, open_store: OpenStore, tmp_path: Path
+    ) -> None:
+        """After a power cut, the newest changes are only in the log."""
+        with closing(sqlite3.connect(tmp_path / "domogate.db")) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        await filled.record([on(7)])
+        (tmp_path / "away").mkdir()
+        for file in tmp_path.glob("domogate.db*"):
+            shutil.copy(file, tmp_path / "away" / file.name)
+        assert (tmp_path / "away" / "domogate.db-wal").stat().st_size
+        restore(tmp_path / "away" / "domogate.db", tmp_path / "restored" / "domogate.db")
+        restored = await open_store(sqlite_url(tmp_path / "restored" / "domogate.db"))
+        stored = await restored.find_plant(HOUSE.id)
+        assert stored is not None
+        assert level_in(stored.states[LAMP.id]) == 7
 
     def test_what_is_no_database_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "b.db").write_text("This is a text, and no database at all. " * 100)

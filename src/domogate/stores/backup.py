@@ -85,10 +85,7 @@ def back_up(
 
     with _unfinished_copy(path) as unfinished:
         _check_space(source, path.absolute().parent)
-        try:
-            content = _copy(source, unfinished, stop_if_unwanted)
-        except sqlite3.Error as error:
-            raise ValueError(f"{source} cannot be copied to {path.parent}: {error}") from error
+        content = _copy(source, unfinished, stop_if_unwanted)
         stop_if_unwanted()
         try:
             _check(unfinished, content, is_wanted)
@@ -116,19 +113,22 @@ def _check_space(source: Path, folder: Path) -> None:
         )
 
 
-def _copy(source: Path, unfinished: Path, progress: Callable[..., None]) -> Content:
-    """Copy the database into the file `unfinished`, and return the content that this file must have."""
-    with _reading_source(source, unfinished) as database, closing(sqlite3.connect(unfinished)) as copy:
-        # The transaction keeps one snapshot. Without it, SQLite would start the copy again after every write of another
-        # connection. The copy does not block writers.
-        database.execute("BEGIN")
-        _check_tables(database, source)
-        content = _read_content(database)
-        database.backup(copy, pages=_PAGES_A_STEP, progress=progress)
-        copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is a single file
-        if "gateways" in list_tables(copy):
-            copy.execute("DELETE FROM gateways")
-        copy.commit()
+def _copy(source: Path, unfinished: Path, progress: Callable[..., None] | None = None) -> Content:
+    """Copy the database and the changes in its log into the file `unfinished`. Return the content that the file must have."""
+    try:
+        with _reading_source(source, unfinished) as database, closing(sqlite3.connect(unfinished)) as copy:
+            # The transaction keeps one snapshot. Without it, SQLite would start the copy again after every write of another
+            # connection. The copy does not block writers.
+            database.execute("BEGIN")
+            _check_tables(database, source)
+            content = _read_content(database)
+            database.backup(copy, pages=_PAGES_A_STEP, progress=progress)
+            copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is a single file
+            if "gateways" in list_tables(copy):
+                copy.execute("DELETE FROM gateways")
+            copy.commit()
+    except sqlite3.Error as error:
+        raise ValueError(f"{source} cannot be copied to {unfinished.parent}: {error}") from error
     return content
 
 
@@ -144,7 +144,8 @@ def find_key_of_backup(path: Path) -> str | None:
 def restore(backup_path: Path, data_file: Path) -> None:
     """Copy a backup to `data_file`. Raises FileExistsError if this file exists and is not empty.
 
-    Raises FileNotFoundError if there is no backup. Raises ValueError if the backup is damaged, or if a newer version made it.
+    `backup_path` can also be a database that was moved away, with its write-ahead log beside it. Raises FileNotFoundError if
+    there is no backup. Raises ValueError if the backup is damaged, if a newer version made it, or if it cannot be copied.
     """
     if not backup_path.is_file():
         raise FileNotFoundError(f"there is no backup {backup_path}")
@@ -158,9 +159,7 @@ def restore(backup_path: Path, data_file: Path) -> None:
             raise FileExistsError(f"{leftover} already exists: move it away before restoring")
     data_file.parent.mkdir(parents=True, exist_ok=True)
     with _unfinished_copy(data_file) as unfinished:
-        with backup_path.open("rb") as source, unfinished.open("wb") as copy:
-            shutil.copyfileobj(source, copy)
-        _check(unfinished)
+        _check(unfinished, _copy(backup_path, unfinished))
         _publish(unfinished, data_file, replace=data_file.exists())
 
 
