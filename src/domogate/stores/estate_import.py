@@ -36,7 +36,7 @@ from domogate.stores.people import remove_users
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, values_of, write
 from domogate.stores.rows import plant_to_row
 from domogate.stores.tables.devices import injections, series
-from domogate.stores.tables.plants import ambients, floors, modules, plants, spare_parts, states
+from domogate.stores.tables.plants import ambients, floors, invitations, modules, plants, spare_parts, states
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
 TABLE_OF = {"plants": plants, "floors": floors, "ambients": ambients, "modules": modules, "spare parts": spare_parts}
@@ -94,6 +94,9 @@ def import_part(
         changed_plants |= take_up_invitations(tx)
         for user_id in plan.users.renamed:
             changed_plants.update(list_plants_of_user(tx.connection, user_id))
+    else:  # Somebody may have become active after the first part.
+        for plant_ids in chunked(sorted({str(row["plant_id"]) for row in plan.people.invitations})):
+            changed_plants |= take_up_invitations(tx, invitations.c.plant_id.in_(plant_ids))
     emit_changes(tx, changed_plants, people_before, differences)
     return plan.users, summarise(differences, plan.people.plant_ids)
 
