@@ -230,6 +230,11 @@ class TestSize:
         assert status == 413
         assert process.memory_info().rss - before < 16_000_000
 
+    def test_a_short_body_that_would_become_a_very_long_document_is_413(self, demo: Gateway) -> None:
+        body = json.dumps({" " * 2_000: [0] * 1_000})
+        assert len(body) < LIMIT / 10
+        expect_refusal(E20, demo.send(E20, demo.case(E20)[1], body=body.encode()), 413)
+
     def path(self, gateway: Gateway, operation: Operation) -> str:
         return operation.url(gateway.case(operation)[1])
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.domain.faults import MalformedRequest
-from domogate.families._xml import to_xml
+from domogate.domain.faults import BodyTooLarge, MalformedRequest
+from domogate.families._xml import MOST_IN_TAGS, to_xml
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -59,3 +59,15 @@ class TestTheJsonToXmlPolicy:
     def test_markup_in_values_stays_text(self) -> None:
         text = "<b>&amp; ]]> \"'"
         assert ElementTree.fromstring(to_xml({"a": text})).findtext("a") == text
+
+    def test_a_long_key_of_many_items_is_refused_before_the_document_grows(self) -> None:
+        with pytest.raises(BodyTooLarge):
+            to_xml({" " * 30_000: [0] * 15_000})
+        with pytest.raises(BodyTooLarge):
+            to_xml({"a": [{"b" * 1_000: [[0] * 500, [0] * 500]}]})
+
+    def test_the_tags_may_have_a_million_characters_together(self) -> None:
+        items = MOST_IN_TAGS // len("<item></item>")
+        assert to_xml({"item": [0] * items}).count(b"<item>") == items
+        with pytest.raises(BodyTooLarge):
+            to_xml({"item": [0] * (items + 1)})

@@ -8,7 +8,10 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from domogate.domain.faults import MalformedRequest
+from domogate.domain.faults import BodyTooLarge, MalformedRequest
+
+MOST_IN_TAGS = 1_000_000
+"""The tags of a document may have this number of characters. Its texts are limited by the size of the request."""
 
 # Characters that every edition of XML 1.0 allows in a name.
 _START = r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u00FF"
@@ -21,24 +24,44 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def to_xml(resource: dict[str, Any]) -> bytes:
+    """Return the XML document.
+
+    Raises MalformedRequest if the resource has a character that XML cannot represent. Raises BodyTooLarge if the tags of
+    the document would have more than `MOST_IN_TAGS` characters.
+    """
     root = ElementTree.Element("Document")
-    for key, value in resource.items():
-        _append(root, key, value)
+    _Elements().append_fields(root, resource)
     document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return document
 
 
-def _append(parent: ElementTree.Element, key: str, value: Any) -> None:
-    if isinstance(value, list):
-        for item in value:
-            _append(parent, key, item)
-        return
-    element = ElementTree.SubElement(parent, _name(key))
-    if isinstance(value, dict):
-        for inner_key, inner in value.items():
-            _append(element, inner_key, inner)
-    elif value is not None:
-        element.text = _text(value)
+class _Elements:
+    """Adds elements to a document, and limits the size of their tags.
+
+    Each item of an array becomes an element with the name of the array. So a short body with a long key and many items could
+    become a very long document.
+    """
+
+    def __init__(self) -> None:
+        self._left = MOST_IN_TAGS
+
+    def append_fields(self, parent: ElementTree.Element, fields: dict[str, Any]) -> None:
+        for key, value in fields.items():
+            self._append(parent, _name(key), value)
+
+    def _append(self, parent: ElementTree.Element, name: str, value: Any) -> None:
+        if isinstance(value, list):
+            for item in value:
+                self._append(parent, name, item)
+            return
+        self._left -= 2 * len(name) + len("<></>")
+        if self._left < 0:
+            raise BodyTooLarge(f"the body would have more than {MOST_IN_TAGS} characters in the tags of its XML")
+        element = ElementTree.SubElement(parent, name)
+        if isinstance(value, dict):
+            self.append_fields(element, value)
+        elif value is not None:
+            element.text = _text(value)
 
 
 def _text(value: str | bool | int | float) -> str:
