@@ -111,6 +111,8 @@ class TestTheShell:
         assert first.headers["cache-control"] == "no-cache"
         again = await web.get("/", headers={"if-none-match": first.headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
+        repeated = [("if-none-match", '"other"'), ("if-none-match", first.headers["etag"])]
+        assert (await web.get("/", headers=repeated)).status_code == 304
 
     async def test_other_methods_are_refused(self, web: httpx.AsyncClient) -> None:
         answer = await web.post("/")
@@ -129,6 +131,8 @@ class TestFiles:
     async def test_brotli_is_preferred_and_plain_is_possible(self, web: httpx.AsyncClient) -> None:
         async with web.stream("GET", "/assets/main-CCCC.css", headers={"accept-encoding": "gzip, br"}) as brotli:
             assert b"".join([piece async for piece in brotli.aiter_raw()]) == b"brotli of main-CCCC.css"
+        repeated = [("accept-encoding", "deflate"), ("accept-encoding", "gzip")]
+        assert (await web.get("/assets/main-CCCC.css", headers=repeated)).headers["content-encoding"] == "gzip"
         plain = await web.get("/assets/main-CCCC.css", headers={"accept-encoding": "identity"})
         assert plain.content == SCRIPT
         assert "content-encoding" not in plain.headers

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from support.gateway import Gateway
-from support.http import KEY_HEADER, expect_ok, expect_refusal
+from support.http import KEY_HEADER, expect_ok, expect_refusal, raw_call
 from support.spec_operations import E3, E6, E7, E8, E10, OPERATIONS, PREFIXES, WITH_ETAG, Operation
 
 SINCE = f"@{int(datetime(2026, 11, 15, tzinfo=UTC).timestamp())}"
@@ -59,6 +59,14 @@ class TestValidators:
             assert answer.status_code == 304, f"{operation} to If-None-Match: {condition}"
             assert answer.content == b""
             assert answer.headers["etag"] == etag
+
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_a_repeated_if_none_match_is_one_list(self, demo: Gateway, *, is_first: bool) -> None:
+        who, target = demo.case(E6)
+        etag = demo.send(E6, target, who=who).headers["etag"]
+        tags = [etag, '"other"'] if is_first else ['"other"', etag]
+        extra = [("If-None-Match", tag) for tag in tags]
+        assert raw_call(demo.api, E6, E6.url(target), token=demo.people[who].id_token, extra=extra).status_code == 304
 
     @with_etag
     def test_another_etag_gets_the_whole_body(self, demo: Gateway, operation: Operation) -> None:
@@ -201,6 +209,20 @@ class TestAccept:
     def test_whatever_admits_json_is_acceptable(self, demo: Gateway, accept: str) -> None:
         who, target = demo.case(E3)
         assert demo.send(E3, target, who=who, headers={"Accept": accept}).status_code == 200
+
+    @pytest.mark.parametrize(
+        "accept", [("application/json", "text/html"), ("*/*", "text/html"), ("text/xml", "application/json")]
+    )
+    def test_a_repeated_header_is_one_list(self, demo: Gateway, accept: tuple[str, str]) -> None:
+        who, target = demo.case(E3)
+        extra = [("Accept", value) for value in accept]
+        answer = raw_call(demo.api, E3, E3.url(target), token=demo.people[who].access_token, extra=extra)
+        assert answer.status_code == 200
+
+    def test_a_repeated_header_that_does_not_admit_json_is_not_acceptable(self, demo: Gateway) -> None:
+        who, target = demo.case(E3)
+        extra = [("Accept", "*/*"), ("Accept", "application/json;q=0")]
+        expect_refusal(E3, raw_call(demo.api, E3, E3.url(target), token=demo.people[who].access_token, extra=extra), 406)
 
 
 class TestQueryString:

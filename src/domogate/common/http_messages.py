@@ -82,6 +82,15 @@ def find_header(request: Request, wanted: bytes) -> str | None:
     return next((value.decode("latin-1") for name, value in request.headers if name == wanted), None)
 
 
+def join_header(headers: Sequence[Header], wanted: bytes) -> bytes | None:
+    """Return the value of a header that is a list, or None if it is missing. The name is in lower case.
+
+    A client or a proxy may write a list as several headers of the same name (RFC 9110 §5.3).
+    """
+    values = [value for name, value in headers if name == wanted]
+    return b", ".join(values) if values else None
+
+
 def make_answer(status: int, body: bytes, headers: Mapping[str, str], media_type: str | None = None) -> Answer:
     """Return an answer with these headers and the headers of its body (content-length and content-type).
 

@@ -13,7 +13,7 @@ from domogate.common.http_messages import (
     Request,
     Scope,
     Send,
-    find_header,
+    join_header,
     make_answer,
     request_of,
     send_answer,
@@ -150,8 +150,9 @@ class SurfaceApp(Generic[S, C]):
 def _with_etag(content: bytes, request: Request) -> Answer:
     etag = f'"{hashlib.blake2b(content, digest_size=16).hexdigest()}"'
     headers = {"etag": etag, "cache-control": "private, no-cache"}
-    known = {given.strip().removeprefix("W/") for given in (find_header(request, b"if-none-match") or "").split(",")}
-    if known.isdisjoint({etag, "*"}):
+    sent = join_header(request.headers, b"if-none-match") or b""
+    known = {given.strip().removeprefix(b"W/") for given in sent.split(b",")}
+    if known.isdisjoint({etag.encode(), b"*"}):
         return make_answer(200, content, headers, JSON)
     return make_answer(304, b"", headers)
 

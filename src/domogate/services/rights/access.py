@@ -11,6 +11,7 @@ from typing import NoReturn, Protocol
 
 import msgspec
 
+from domogate.common.http_messages import join_header
 from domogate.common.secrets import SentSecret
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import KeyRefused, NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, TokenRefused
@@ -209,6 +210,8 @@ def may_invite(user: User | None, plant: Plant) -> bool:
 # The credentials of a request: a subscription key and a token (Spec 5, Decision 0005).
 
 KEY, AUTHORIZATION = b"ocp-apim-subscription-key", b"authorization"
+_LISTS = (b"accept", b"if-none-match")
+"""The headers that surfaces read from the result of `read_headers`, and whose values are lists."""
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -232,13 +235,14 @@ async def authenticate(headers: Sequence[tuple[bytes, bytes]], admission: Admiss
 
 
 def read_headers(listed: Sequence[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes]:
-    """Return the headers by name, and the subscription key.
+    """Return the headers by name, and the subscription key. If a header whose value is a list is repeated, join its values.
 
     Raises KeyRefused if the key is missing or sent twice. Raises TokenRefused if two tokens are sent.
     """
     headers = dict(listed)
     if len(headers) != len(listed):
         refuse_repeated(listed)
+        headers |= {name: joined for name in _LISTS if (joined := join_header(listed, name)) is not None}
     key = headers.get(KEY)
     if key is None:
         raise KeyRefused
