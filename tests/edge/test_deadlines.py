@@ -37,7 +37,7 @@ async def keep_sending(connection: RawConnection, piece: bytes = b"more") -> Non
 class TestDeadlines:
     on_both_loops = True
 
-    @pytest.mark.parametrize("start", [b"G", b"\r\n", b"GET /x HTTP/1.1\r\nHost: a\r\nX:"], ids=repr)
+    @pytest.mark.parametrize("start", [b"G", b"\r\nG", b"GET /x HTTP/1.1\r\nHost: a\r\nX:"], ids=repr)
     @pytest.mark.usefixtures("each_way")
     async def test_a_header_section_that_does_not_end_is_408_and_the_end(self, start: bytes) -> None:
         app = Recorder()
@@ -46,6 +46,31 @@ class TestDeadlines:
             check_refusal(await connection.read_answer(), 408)
             assert await connection.is_closed()
         assert app.seen == []
+
+    @pytest.mark.usefixtures("each_way")
+    async def test_an_empty_line_after_a_request_leaves_the_connection_idle(self) -> None:
+        """Some clients send an empty line after the body of a POST request (RFC 9112 §2.2)."""
+        limits = Limits(header_deadline=0.4, body_deadline=20, keep_alive=20)
+        async with serving(Recorder(), limits) as bound, raw_connection(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 2\r\n\r\nhi" + b"\r\n")
+            assert (await connection.read_answer())[0] == 200
+            await connection.send(b"\r")
+            await connection.send(b"\n")
+            await asyncio.sleep(1.2)  # longer than the header deadline and two sweeps
+            await connection.send(GET)
+            assert (await connection.read_answer())[0] == 200
+
+    @pytest.mark.parametrize("used", [False, True])
+    async def test_empty_lines_do_not_keep_a_connection_open(self, *, used: bool) -> None:
+        limits = Limits(header_deadline=0.4, body_deadline=20, keep_alive=0.4)
+        async with serving(Recorder(), limits) as bound, raw_connection(bound.port) as connection:
+            if used:
+                await connection.send(GET)
+                assert (await connection.read_answer())[0] == 200
+            sender = asyncio.create_task(keep_sending(connection, b"\r\n"))
+            assert await connection.is_closed()
+            sender.cancel()
+            await asyncio.gather(sender, return_exceptions=True)
 
     @pytest.mark.usefixtures("each_way")
     async def test_dripping_does_not_extend_it(self) -> None:

@@ -146,7 +146,8 @@ class GuardedProtocol(PartWriter):
             self.refuse(self.too_large())
             return
         phase = self.phase or HEAD
-        if self._watching != phase:
+        # Some clients send empty lines after a request (RFC 9112 §2.2). They do not begin a request.
+        if self._watching != phase and (self.phase or self.begun):
             self._watching = phase
             self.deadline = self.loop.time() + self._time_limit()
 
@@ -270,7 +271,7 @@ class GuardedProtocol(PartWriter):
 
         A connection that was opened less than `_QUIET` seconds ago stays open.
         """
-        is_busy = self._is_answering() or self.phase or self.seen or self._ahead or self._closing
+        is_busy = self._is_answering() or self.phase or self.begun or self._ahead or self._closing
         is_new = self.loop.time() < self._opened_at + _QUIET
         if not is_busy and not is_new and not self._place.has_unread_bytes():
             self.transport.close()

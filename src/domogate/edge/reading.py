@@ -44,7 +44,7 @@ class RequestReader(HttpToolsProtocol):
         self.seen = 0
         """Number of bytes since a header section, a part of a body, or a request was last complete."""
         self._piece = 0
-        self._begun = b""
+        self.begun = b""
         """The first bytes of a request whose method is not complete yet."""
         self._tail = b""
         self._body_left = 0
@@ -87,9 +87,9 @@ class RequestReader(HttpToolsProtocol):
         """
         self.seen += len(data)
         if self.phase == IDLE:
-            data = (self._begun + data).lstrip(b"\r\n")  # Empty lines before a request are ignored (RFC 9112 §2.2).
-            self._begun = data if _find_part_of_method(data) else b""
-            if self._begun or not data:
+            data = (self.begun + data).lstrip(b"\r\n")  # Empty lines before a request are ignored (RFC 9112 §2.2).
+            self.begun = data if _find_part_of_method(data) else b""
+            if self.begun or not data:
                 return
         self._piece = len(data)
         pending: list[bytes | memoryview] = [data]
