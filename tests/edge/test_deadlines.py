@@ -10,8 +10,10 @@ import msgspec
 import pytest
 
 from domogate.edge import protocol
+from domogate.edge.connections import Connections
 from domogate.edge.guards import CHECKED_AT_ONCE, Guards, Limits
 from domogate.edge.protocol import GuardedProtocol
+from domogate.edge.writing import WRITER
 from support.edge_server import (
     GET,
     POST,
@@ -128,6 +130,28 @@ class TestDeadlines:
             assert (await connection.read_answer())[0] == 413
             with pytest.raises(ConnectionError):
                 await keep_sending(connection, b"4\r\nmore\r\n")
+
+    @pytest.mark.parametrize("head", [GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), b"GET /x HTTP/1.0\r\n\r\n"])
+    async def test_a_client_that_does_not_read_the_last_answer_of_its_connection_is_cut(self, head: bytes) -> None:
+        answered = asyncio.Event()
+
+        async def answer(scope: Any, receive: Any, send: Any) -> None:
+            scope[WRITER].transport.set_write_buffer_limits(high=1 << 30)  # So few bytes wait that writing is not paused.
+            await respond(send, 200, b" " * 20_000_000)
+            answered.set()
+
+        connections = Connections()
+        limits = Limits(header_deadline=20, body_deadline=0.4, keep_alive=20)
+        async with (
+            serving(answer, limits, connections=connections) as bound,
+            raw_connection(bound.port, limit=1024) as connection,
+        ):
+            await connection.send(head)
+            await asyncio.wait_for(answered.wait(), 30)
+            assert len(connections) == 1
+            async with asyncio.timeout(30):
+                while len(connections):
+                    await asyncio.sleep(0.05)
 
     @pytest.mark.usefixtures("each_way")
     async def test_a_connection_that_sends_nothing_is_closed_at_the_header_deadline(self) -> None:

@@ -194,8 +194,12 @@ class GuardedProtocol(PartWriter):
         This replaces uvicorn's method, which would start a timer for an idle connection. Here such a connection has a deadline.
         """
         self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            # The connection is closed when the client has read this last answer, or at this deadline.
+            self._closing = True
+            self.deadline = min(self.deadline, self.loop.time() + self.limits.body_deadline)
         # While the client does not read this answer, its next request waits.
-        if not self.transport.is_closing() and not self.flow.write_paused:
+        elif not self.flow.write_paused:
             self._proceed()
 
     def _proceed(self) -> None:
