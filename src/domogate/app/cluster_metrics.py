@@ -13,7 +13,13 @@ def register_cluster_metrics(metrics: Metrics, read_status: Callable[[], Cluster
             f"domogate_cluster_{name}", unit, about, lambda: nan if (status := read_status()) is None else value(status)
         )
 
-    gauge("members", "gateways", "Gateways of the cluster whose lease has not ended.", lambda status: len(status.members))
+    gauge(
+        "members",
+        "gateways",
+        "Gateways of the cluster whose lease has not ended.",
+        # A gateway that cannot read the database keeps the members of its last renewal.
+        lambda status: sum(live.lease_left > 0 for live in status.members),
+    )
     gauge("held_shards", "shards", "Shards that this gateway holds.", lambda status: status.held_shards)
     gauge(
         "knowledge_age_seconds",
