@@ -118,6 +118,28 @@ class TestValues:
     def test_public_urls(self, url: str) -> None:
         assert load_settings({"public_url": url}, {}, None).base_url == url.rstrip("/")
 
+    @pytest.mark.parametrize(
+        ("flags", "base_url"),
+        [
+            ({"public_url": "https://Home.Example.com:443/"}, "https://home.example.com"),
+            ({"public_url": "HTTPS://home.example.com"}, "https://home.example.com"),
+            ({"public_url": "http://home.example.com:80/Base/"}, "http://home.example.com/Base"),
+            ({"public_url": "http://home.example.com:443"}, "http://home.example.com:443"),
+            ({"public_url": "https://häuser.example"}, "https://xn--huser-gra.example"),
+            ({"public_url": "https://[2001:DB8:0::1]"}, "https://[2001:db8::1]"),
+            ({"port": 80}, "http://127.0.0.1"),
+            ({"host": "Server", "port": 8080}, "http://server:8080"),
+            ({"host": "::1"}, "http://[::1]:8080"),
+            ({"host": "127.0.0.1:8080"}, "http://[127.0.0.1:8080]:8080"),
+        ],
+    )
+    def test_the_base_url_has_the_origin_that_browsers_send(self, flags: dict[str, object], base_url: str) -> None:
+        assert load_settings(flags, {}, None).base_url == base_url
+
+    def test_a_scheme_in_capital_letters_is_https(self) -> None:
+        flags = {"public_url": "HTTPS://home.example.com", "trusted_proxies": "127.0.0.1"}
+        assert load_settings(flags, {}, None).only_https
+
     def test_sunsets_of_known_names(self) -> None:
         known = frozenset({"touchpanel", "E11"})
         assert load_settings({"sunset": "E11=2027-01-01"}, {}, None, list_sunset_names=lambda: known).sunset == {

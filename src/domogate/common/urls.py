@@ -1,6 +1,10 @@
 """Parsing of URLs and hosts."""
 
+from contextlib import suppress
+from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
+
+_USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def split_url(text: str) -> SplitResult | None:
@@ -24,3 +28,21 @@ def is_host(host: str) -> bool:
         return bool(host.encode("idna"))
     except UnicodeError:
         return False
+
+
+def normalize_url(url: str) -> str:
+    """Return an http(s) URL as browsers write it: scheme and host in lower case and ASCII, and no port 80 or 443 of the scheme.
+
+    A slash at the end is removed. So the URL begins with the origin that a browser sends and compares. A malformed URL is
+    returned as it is.
+    """
+    if (parts := split_url(url)) is None:
+        return url
+    host = parts.hostname or ""
+    with suppress(ValueError):
+        host = str(ip_address(host))
+    with suppress(UnicodeError):
+        host = host.encode("idna").decode() if not host.isascii() else host
+    name = f"[{host}]" if ":" in host else host
+    port = "" if parts.port in (None, _USUAL_PORTS.get(parts.scheme)) else f":{parts.port}"
+    return f"{parts.scheme}://{name}{port}{parts.path.rstrip('/')}"

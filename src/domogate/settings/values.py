@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from domogate.common.urls import normalize_url
 from domogate.domain.devices import DeviceKind
 from domogate.domain.languages import DEFAULT_LANGUAGE
 from domogate.drivers import make_settings
@@ -146,10 +147,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base_url(self) -> str:
+        """The URL that clients use, as browsers write it: the pages compare it with the origin of the browser."""
         if self.public_url is not None:
-            return self.public_url.rstrip("/")
+            return normalize_url(self.public_url)
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.tls_certificate else 'http'}://{host}:{self.port}"
+        return normalize_url(f"{'https' if self.tls_certificate else 'http'}://{host}:{self.port}")
 
     @property
     def only_https(self) -> bool:
