@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from datetime import datetime
 
 import httpx
@@ -140,6 +141,15 @@ class TestTraffic:
             read_lamp(gateway)
         (exchange,) = gateway.traffic(operation="E8")
         assert (exchange["fault"], exchange["status"]) == ("drop", None)
+
+    @pytest.mark.parametrize("fault", [503, "drop"])
+    def test_it_shows_what_a_request_sent_that_got_a_fault(self, gateway: Gateway, fault: int | str) -> None:
+        headers = gateway.headers(ANNA)
+        gateway.fault(fault, times=1)
+        with suppress(OSError):
+            gateway.request("POST", light_path(), headers=headers, body={"status": "off"})
+        (exchange,) = gateway.traffic(operation="X2")
+        assert (exchange["fault"], exchange["requestBody"]) == (str(fault), '{"status":"off"}')
 
     def test_a_body_with_many_levels_is_recorded_as_it_was_sent(self, gateway: Gateway) -> None:
         topology = gateway.request("GET", f"/homeauto/v1.0/plants/{HOME.id}/topology", headers=gateway.headers(ANNA))

@@ -131,6 +131,9 @@ class _RequestRun:
                 return
         statuses = functions.list_statuses(self.facts.operation)
         instead = self._take(frozenset(kind for kind in INSTEAD if not kind.isdecimal() or int(kind) in statuses))
+        receive = self._recording(receive)
+        if instead is not None:
+            await _read_body(receive)  # No surface reads it, but the record shows what the client sent.
         if instead is not None and instead.kind is FaultKind.DROP:
             self.cut()
             await _until_gone(receive)
@@ -140,7 +143,7 @@ class _RequestRun:
             return
         half = self._take({FaultKind.HALF})
         try:
-            await app(self.scope, self._recording(receive), self._pass_on if half is None else self._send_half)
+            await app(self.scope, receive, self._pass_on if half is None else self._send_half)
         finally:
             if self._cutting is not None:
                 self._cutting.cancel()
@@ -196,6 +199,11 @@ class _RequestRun:
             self.status, self.headers = message["status"], list(message.get("headers", ()))
         else:
             self.answered_more |= _keep(self.answered, message.get("body", b""))
+
+
+async def _read_body(receive: Any) -> None:
+    while (await receive()).get("more_body", False):
+        pass
 
 
 async def _until_gone(receive: Any) -> None:
