@@ -290,6 +290,25 @@ class TestCounting:
         await ask()
         assert ask.metrics.registry.get_sample_value("domogate_requests_in_flight") == 0
 
+    @pytest.mark.parametrize("fails", [False, True])
+    async def test_an_open_stream_is_not_in_flight(self, fails: bool) -> None:
+        metrics, seen = Metrics(), []
+
+        async def stream(scope: Any, _receive: Any, send: Any) -> None:
+            scope["domogate.stream"] = True
+            seen.append(metrics.in_flight)
+            if fails:
+                raise ZeroDivisionError
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            seen.append(metrics.in_flight)
+            await send({"type": "http.response.body", "body": b""})
+
+        edge = Edge(stream, is_allowed_origin=is_friend, is_ready=lambda: True, metrics=metrics, access_log=False)
+        async with serving(edge) as bound, raw_connection(bound.port) as connection:
+            await connection.send(b"GET /events HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            await connection.read_all()
+        assert (seen, metrics.in_flight) == ([1] if fails else [1, 0], 0)
+
     async def test_it_works_without_metrics(self) -> None:
         edge = Edge(EchoApp(), is_allowed_origin=is_friend, is_ready=lambda: True, metrics=Metrics(), access_log=False)
         async with serving(edge) as bound, raw_connection(bound.port) as connection:

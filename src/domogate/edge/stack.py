@@ -123,6 +123,8 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if scope.get(STREAM):
+                    self._metrics.in_flight -= 1  # A stream has its answer now, and can stay open for hours.
                 message = {**message, "headers": [*message.get("headers", ()), *added]}
             return send(message)
 
@@ -230,8 +232,9 @@ class Edge:
     ) -> None:
         """Count and log a request. `asked` is its method, its path and the address that it came from."""
         seconds = perf_counter() - started
+        if not (is_stream and status):
+            self._metrics.in_flight -= 1
         status = status or _CLIENT_GONE
-        self._metrics.in_flight -= 1
         # The duration of a stream does not measure the speed of the gateway.
         self._metrics.count_request(operation, status, None if is_stream else seconds)
         if (slow := self._slow) is not None:
