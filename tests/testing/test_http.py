@@ -1,7 +1,11 @@
 """The HTTP client of the test kit."""
 
+import os
+import resource
 import socket
 from threading import Thread
+
+import pytest
 
 from domogate.testing.http import HttpClient
 
@@ -30,3 +34,27 @@ class TestIdleConnections:
             assert client.send("POST", "/", {}, {"a": 1}).json() == {}
             thread.join()
             client.close()
+
+    def test_it_works_in_a_process_with_many_open_files(self) -> None:
+        if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 2_000:
+            pytest.skip("the process may not open 2,000 files")
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def serve() -> None:
+                connection, _ = server.accept()
+                with connection:
+                    for _ in range(2):
+                        connection.recv(65_536)
+                        connection.sendall(ANSWER)
+
+            thread = Thread(target=serve)
+            thread.start()
+            files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
+            client = HttpClient(f"http://127.0.0.1:{server.getsockname()[1]}")
+            try:
+                assert [client.send("GET", "/", {}).json() for _ in range(2)] == [{}, {}]
+            finally:
+                client.close()
+                for file in files:
+                    os.close(file)
+                thread.join()

@@ -2,7 +2,7 @@
 
 import http.client
 import json
-import select
+import selectors
 import threading
 from typing import Any
 from urllib.parse import urlsplit
@@ -73,5 +73,7 @@ def _is_closed_by_server(connection: http.client.HTTPConnection) -> bool:
     """Whether the server has closed an idle connection. Only a closed connection has something to read between two requests."""
     if connection.sock is None:
         return False
-    readable, _, _ = select.select([connection.sock], [], [], 0)
-    return bool(readable)
+    # Not `select.select`, which refuses a socket if the process has more than 1,023 open files.
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.sock, selectors.EVENT_READ)
+        return bool(selector.select(0))
