@@ -216,7 +216,7 @@ async def test_a_read_waits_as_long_as_the_gateway_says_and_a_command_without_an
         walk.complaints.clear()  # the browser reports the status 503 and the lost connection
 
 
-async def test_a_door_opens_only_when_its_button_is_held(chromium: Browser, demo: Gateway) -> None:
+async def test_a_door_opens_only_when_its_button_is_held_or_after_a_question(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         await walk.page.clock.install()
         await open_house(walk)
@@ -225,16 +225,39 @@ async def test_a_door_opens_only_when_its_button_is_held(chromium: Browser, demo
         )  # a click on a slow machine is as short as others
         sent: list[str] = []
         walk.page.on("request", lambda request: sent.append(request.url) if DOUBTFUL.search(request.url) else None)
-        button = card(walk, "Front door lock").get_by_role("button")
+        button, question = card(walk, "Front door lock").get_by_role("button"), walk.page.get_by_role("dialog")
         await button.click()
-        await button.focus()
-        await walk.page.keyboard.press("Enter")
+        await walk.page.clock.run_for(100)  # a dialog is shown with the next frame
+        await expect(question).to_contain_text("Open Front door lock?")
+        await walk.page.keyboard.press("Escape")
+        for key in ("Enter", "Space"):
+            await button.focus()
+            await walk.page.keyboard.press(key)
+            await walk.page.clock.run_for(100)
+            await question.get_by_role("button", name="Cancel").click()
+        await expect(question).to_have_count(0)
         assert sent == []
+        await button.focus()
         await walk.page.keyboard.down("Enter")
         async with walk.page.expect_response(DOUBTFUL):
             await walk.page.clock.run_for(1_000)
         await walk.page.keyboard.up("Enter")
-        assert len(sent) == 1
+        await expect(button).to_be_enabled()
+        await button.hover()
+        await walk.page.mouse.down()
+        async with walk.page.expect_response(DOUBTFUL):
+            await walk.page.clock.run_for(1_000)
+        await expect(button).to_be_enabled()
+        await walk.page.mouse.up()
+        await expect(question).to_have_count(0)
+        assert len(sent) == 2
+        await walk.page.clock.run_for(1_000)
+        await button.dispatch_event("click")  # as from a screen reader: no pointer and no key is down
+        await walk.page.clock.run_for(100)
+        async with walk.page.expect_response(DOUBTFUL):
+            await question.get_by_role("button", name="Open", exact=True).click()
+        await expect(question).to_have_count(0)
+        assert len(sent) == 3
 
 
 async def test_the_page_says_since_when_it_is_not_live_and_recovers(chromium: Browser, demo: Gateway) -> None:

@@ -158,9 +158,11 @@ export function modeWords({ mode, activationTime }: ThermostatState): string {
 }
 
 function Hold({ device, act, words }: { device: Device; act: "open lock" | "activate"; words: string }) {
+  const { name } = device.module.value;
+  const question = t(act === "open lock" ? "homes.ask.open" : "homes.ask.activate", { name });
   return (
     <div class="card-wide">
-      <HoldButton icon={act === "open lock" ? "door" : "key"} disabled={device.isPending.value} onHeld={() => void device.send({ do: act })}>
+      <HoldButton icon={act === "open lock" ? "door" : "key"} question={question} disabled={device.isPending.value} onHeld={() => void device.send({ do: act })}>
         {words}
       </HoldButton>
     </div>
