@@ -80,3 +80,20 @@ async def test_controls_are_large_enough_for_a_finger(chromium: Browser, demo: G
         await walk.page.get_by_role("button", name="Invite a person").click()
         await walk.page.get_by_role("dialog").get_by_label("Only these rooms").check()
         assert await walk.find_small_targets(LEAST_TARGET) == []
+
+
+async def test_only_a_touch_of_its_ring_turns_the_dial_of_a_thermostat(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA, width=320) as walk:
+        await walk.open(f"/homes/{HOUSE_ID}")
+        await walk.page.get_by_role("link", name="Thermostat ground floor").click()
+        dial = walk.page.get_by_role("slider")
+        before = await dial.get_attribute("aria-valuenow")
+        box = await dial.bounding_box()
+        assert box is not None
+        size = box["width"]
+        for x, y in ((0.5, 0.5), (0.4, 0.65), (0.02, 0.02)):  # the numbers, and a corner
+            await dial.click(position={"x": x * size, "y": y * size})
+            await expect(dial).to_have_attribute("aria-valuenow", before or "")
+        async with walk.page.expect_response(lambda answer: answer.url.endswith("/commands")) as waiting:
+            await dial.click(position={"x": 0.5 * size, "y": 0.08 * size})
+        assert json.loads((await waiting.value).request.post_data or "{}")["setPoint"] == 17.5

@@ -74,14 +74,6 @@ export function Dial({ label, setPoint, measured, heating, active, disabled, onC
       aria-valuenow={wanted}
       aria-valuetext={temperatureWords(wanted)}
       aria-disabled={disabled}
-      onPointerDown={(event) => {
-        if (disabled) return;
-        event.currentTarget.setPointerCapture(event.pointerId);
-        turnTo(event);
-      }}
-      onPointerMove={(event) => turned !== null && turnTo(event)}
-      onPointerUp={finish}
-      onPointerCancel={() => setTurned(null)}
       onKeyDown={(event) => {
         const next = keys[event.key];
         if (next === undefined || disabled) return;
@@ -94,6 +86,19 @@ export function Dial({ label, setPoint, measured, heating, active, disabled, onC
       <path class="dial-track" d={arc(0, 1)} />
       {measured !== null && <path class="dial-gap" d={arc(...sorted(shareOf(measured), shareOf(wanted)))} />}
       <circle class="dial-knob" cx={knobX} cy={knobY} r="11" />
+      {/* Only the ring takes a pointer: a finger that scrolls the page may touch the numbers. */}
+      <path
+        class="dial-ring"
+        d={arc(0, 1)}
+        onPointerDown={(event) => {
+          if (disabled) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          turnTo(event);
+        }}
+        onPointerMove={(event) => turned !== null && turnTo(event)}
+        onPointerUp={finish}
+        onPointerCancel={() => setTurned(null)}
+      />
       <text class="dial-wanted" x="100" y="106">
         {formatNumber(wanted, { minimumFractionDigits: 1 })}°
       </text>
