@@ -112,6 +112,31 @@ async def test_the_page_asks_before_changes_are_lost(chromium: Browser, demo: Ga
         await expect(title).to_have_text("Estate file")
 
 
+async def test_newer_changes_stay_when_the_estate_is_read_late_after_an_import(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        page = walk.page
+        await walk.open("/console/estate")
+        assert await walk.shows("The text has no mistakes.")
+        await page.get_by_role("textbox").first.press("Control+Home")
+        await page.keyboard.type("# First\n")
+        await page.get_by_role("button", name="Show the difference").click()
+        broken = {"title": "Internal error", "status": 500, "detail": "The estate cannot be read."}
+        await page.route(re.compile("/estate$"), lambda route: route.fulfill(status=500, json=broken))
+        await page.get_by_role("region", name="Difference").get_by_role("button", name="Import").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Import").click()
+        await expect(page.get_by_role("alert")).to_contain_text("Shown as of")
+        await page.unroute_all()
+        await page.get_by_role("textbox").first.press("Control+Home")
+        await page.keyboard.type("# Second\n")
+        async with page.expect_response(re.compile("/estate$")):
+            await page.get_by_role("button", name="Try again").click()
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        await expect(page.get_by_text("# Second")).to_be_visible()
+        walk.complaints.clear()  # the browser reports the status 500
+        page.on("dialog", lambda dialog: dialog.accept())
+        await page.get_by_role("navigation", name="Console").get_by_role("link", name="Drivers", exact=True).click()
+
+
 async def test_the_page_says_why_a_document_cannot_be_checked(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=LUCIA) as walk:
         problem = {"title": "Unavailable", "status": 503, "detail": "Too many documents are checked now."}

@@ -51,7 +51,12 @@ function Workplace({ present, onImported }: { present: Text; onImported: () => P
   const [compared, setCompared] = useState<{ readonly text: string; readonly prune: boolean; readonly difference: Difference } | null>(null);
   const imports = useList<EstateImport>("/estate/imports");
   const upload = useRef<HTMLInputElement>(null);
-  useEffect(() => setDocument(present), [present]);
+  /** The text that the gateway has. Changes after an import stay when the estate is read late. */
+  const known = useRef(present.text);
+  useEffect(() => {
+    if (text === known.current) setDocument(present);
+    known.current = present.text;
+  }, [present]);
   useWarning(text !== present.text);
 
   const compare = async (): Promise<void> => {
@@ -62,6 +67,7 @@ function Workplace({ present, onImported }: { present: Text; onImported: () => P
     const summary = await api.post<ImportSummary>(`${MANAGE}/estate/import`, { document: text, prune }, { timeout: LONGEST });
     toast(`${t("console.estate.imported")} ${summaryWords(summary)}`);
     setCompared(null);
+    known.current = text;
     await Promise.all([onImported(), imports.reload()]);
   };
   const open = async (input: HTMLInputElement): Promise<void> => {
