@@ -135,6 +135,19 @@ async def test_its_header_leads_back_to_the_wanted_page(chromium: Browser, demo:
         await walk.page.wait_for_url("**/homes*")
 
 
+async def test_the_header_of_another_page_leads_back_to_that_page(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo) as walk:
+        await walk.open("/homes")
+        await expect(walk.page).to_have_url(f"{demo.base_url}/")
+        await walk.page.get_by_role("main").get_by_role("link", name="Developers").click()
+        await walk.page.get_by_role("link", name="Errors").first.click()
+        await walk.page.get_by_role("searchbox").fill("1004")
+        address = walk.page.url
+        await walk.page.locator("header.bar").get_by_role("button", name="Log in").click()
+        await walk.fill_login(ANNA)
+        await expect(walk.page).to_have_url(address)
+
+
 async def test_logging_out_ends_the_login_in_every_tab(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         other = await walk.page.context.new_page()

@@ -38,7 +38,7 @@ function Gate({ area }: { area: Area }) {
   const needed = area.needs !== "anyone" && !person.value;
   const asking = needed && !searching.value;
   useEffect(() => {
-    if (asking && followedLink) logIn(location.pathname + location.search);
+    if (asking && followedLink) logIn();
     else if (asking) askForLogin();
   }, [asking]);
   // Pages for everybody differ with the person too.

@@ -73,8 +73,8 @@ function forget(): void {
   person.value = null;
 }
 
-/** Go to the login page, then to `target`. */
-export function logIn(target: string = path.value): void {
+/** Go to the login page, then to `target`: the present page by default. */
+export function logIn(target: string = location.pathname + location.search): void {
   if (leaving) return;
   leaving = true;
   // Tokens and the login belong to one address: the gateway's public one.

@@ -91,7 +91,7 @@ function PersonMenu() {
   const menu = useClosing();
   if (!person.value) {
     return (
-      <button type="button" class="quiet" onClick={() => logIn(wanted.value ?? path.value)}>
+      <button type="button" class="quiet" onClick={() => logIn((path.value === "/" && wanted.value) || undefined)}>
         {t("common.log_in")}
       </button>
     );

@@ -4,7 +4,6 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { config } from "../app/config";
 import { t } from "../app/i18n";
-import { path } from "../app/router";
 import { logIn, person } from "../app/session";
 import { aboutUser, logInAs } from "../door/demo";
 import { Head } from "../kit/parts";
@@ -19,7 +18,7 @@ export function LoginFirst({ why, children }: { why: string; children: Component
     <section class="panel login-first" aria-label={t("common.log_in")}>
       <p>{why}</p>
       {config.demo.length > 0 && <DemoLogin />}
-      <Button look={config.demo.length ? "quiet" : "primary"} onClick={() => logIn(path.value)}>
+      <Button look={config.demo.length ? "quiet" : "primary"} onClick={() => logIn()}>
         {config.demo.length ? t("developers.log_in_other") : t("common.log_in")}
       </Button>
     </section>
@@ -40,7 +39,7 @@ function DemoLogin() {
   const [email, setEmail] = useState(config.demo[0]?.email ?? "");
   const user = config.demo.find((one) => one.email === email);
   const enter = async (): Promise<void> => {
-    if (user && (await logInAs(user))) logIn(path.value);
+    if (user && (await logInAs(user))) logIn();
     else toast(t("door.demo.refused"), "failed");
   };
   return (
