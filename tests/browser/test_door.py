@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 ANNA = "anna@example.com"
 NO_HOME = "00000000-0000-4000-8000-000000000000"
+HOUSE = "/console/plants/ca5a0001-0000-4000-8000-000000000000"
 FIRST_LOAD = 90_000
 
 
@@ -146,6 +147,33 @@ async def test_the_header_of_another_page_leads_back_to_that_page(chromium: Brow
         await walk.page.locator("header.bar").get_by_role("button", name="Log in").click()
         await walk.fill_login(ANNA)
         await expect(walk.page).to_have_url(address)
+
+
+async def test_each_page_has_its_own_title(chromium: Browser, demo: Gateway) -> None:
+    """WCAG 2.2, 2.4.2."""
+    async with visit(chromium, demo, who="lucia@example.com") as walk:
+        titles = {
+            "/": "Domogate",
+            "/console/plants": "Plants · Console · Domogate",
+            HOUSE: "Casa Bianchi · Plants · Console · Domogate",
+            "/console/no-such-page": "There is no such page. · Console · Domogate",
+            "/developers/errors": "Errors · Developers · Domogate",
+        }
+        for path, title in titles.items():
+            await walk.open(path)
+            await expect(walk.page).to_have_title(title)
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.open("/homes")
+        await expect(walk.page).to_have_title("My homes · Domogate")
+        await walk.page.get_by_role("link", name="Casa Bianchi").click()
+        await expect(walk.page).to_have_title("Casa Bianchi · My homes · Domogate")
+        await walk.page.get_by_role("link", name="Energy", exact=True).click()
+        await expect(walk.page).to_have_title("Energy · Casa Bianchi · My homes · Domogate")
+        await walk.page.go_back()
+        await walk.page.get_by_role("link", name="Kitchen", exact=True).click()
+        await expect(walk.page).to_have_title("Kitchen · Casa Bianchi · My homes · Domogate")
+        await walk.page.get_by_role("link", name="Ceiling lamp").click()
+        await expect(walk.page).to_have_title("Ceiling lamp · Casa Bianchi · My homes · Domogate")
 
 
 async def test_logging_out_ends_the_login_in_every_tab(chromium: Browser, demo: Gateway) -> None:

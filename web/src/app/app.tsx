@@ -3,6 +3,7 @@
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Door } from "../door/door";
 import { Loading, Notice } from "../parts/notice";
+import { pageTitle } from "../parts/page_title";
 import { Refusal } from "../parts/refusal";
 import { AREAS, loadArea, loadedArea, type Area, type AreaModule } from "./areas";
 import { config } from "./config";
@@ -22,8 +23,9 @@ export function App() {
 function Body() {
   const [name] = segments.value;
   const area = AREAS.find((one) => one.name === name);
+  const title = [...pageTitle.value, ...(area ? [t(`area.${area.name}.title`)] : []), config.name];
   useEffect(() => {
-    document.title = area ? `${t(`area.${area.name}.title`)} · ${config.name}` : config.name;
+    document.title = [...new Set(title)].join(" · ");
   });
   if (!name) return <Door />;
   if (!area) return <Refusal words={t("error.no_page")} />;

@@ -5,6 +5,7 @@ import { readingWords } from "../app/units";
 import { Button } from "../parts/button";
 import { Select } from "../parts/field";
 import { Notice } from "../parts/notice";
+import { PageTitle } from "../parts/page_title";
 import { ColderWarmer, Controls, LampColor, modeWords, setTemperature } from "./controls";
 import { Dial } from "./dial";
 import type { Device } from "./device";
@@ -31,7 +32,7 @@ export function DevicePage({ open, id }: { open: OpenHome; id: string }) {
             <a href={`/homes/${home.id}`}>{home.name}</a>
             {place?.room && <a href={`/homes/${home.id}/rooms/${place.room.id}`}>{place.room.name}</a>}
           </p>
-          <h1>{module.name}</h1>
+          <PageTitle words={module.name} of={home.name} />
           <p class="soft" aria-live="polite">
             {device.isPending.value ? t("homes.state.pending") : module.reachable ? stateWords(device.state.value) : absenceWords(module)}
           </p>

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { t } from "../app/i18n";
 import { Icon, type IconName } from "../parts/icons";
+import { PageTitle } from "../parts/page_title";
 import { Refusal } from "../parts/refusal";
 import type { Home } from "./model";
 
@@ -39,7 +40,7 @@ export function Subpage({ home, current, children }: { home: Home; current: Tab;
             <a href="/homes">{t("homes.title")}</a>
             <a href={`/homes/${home.id}`}>{home.name}</a>
           </p>
-          <h1>{t(`homes.tab.${current}`)}</h1>
+          <PageTitle words={t(`homes.tab.${current}`)} of={home.name} />
         </div>
       </header>
       <Tabs home={home} current={current} />

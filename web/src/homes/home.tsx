@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { count, formatDate, t } from "../app/i18n";
 import { Empty } from "../parts/notice";
+import { PageTitle } from "../parts/page_title";
 import { Card } from "./card";
 import type { Device } from "./device";
 import { NotInHome, Tabs } from "./head";
@@ -59,7 +60,7 @@ export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
             <a href="/homes">{t("homes.title")}</a>
             {only && <a href={`/homes/${home.id}`}>{home.name}</a>}
           </p>
-          <h1>{room?.name ?? home.name}</h1>
+          {room ? <PageTitle words={room.name} of={home.name} /> : <PageTitle words={home.name} />}
           {home.role === "guest" && home.until && (
             <p class="soft">{t("homes.guest_until", { time: formatDate(new Date(home.until), { dateStyle: "medium", timeStyle: "short" }) })}</p>
           )}

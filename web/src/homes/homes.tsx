@@ -9,6 +9,7 @@ import { useRepeat } from "../kit/parts";
 import { List, Row } from "../parts/list";
 import { Show, useLoad } from "../parts/loaded";
 import { Empty } from "../parts/notice";
+import { PageTitle } from "../parts/page_title";
 import type { HomeSummary } from "./model";
 
 /** In seconds. */
@@ -46,7 +47,7 @@ export function Homes() {
   useRepeat(list.reload, list.data?.length === 0 ? RELOAD_EMPTY : RELOAD);
   return (
     <section class="homes">
-      {(list.data || list.problem) && <h1>{t("homes.title")}</h1>}
+      {(list.data || list.problem) && <PageTitle words={t("homes.title")} />}
       <Show of={list}>{(homes) => (homes.length ? <Rows homes={homes} /> : <NoHome />)}</Show>
     </section>
   );

@@ -7,6 +7,7 @@ import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
 import type { IconName } from "../parts/icons";
 import type { Loaded } from "../parts/loaded";
+import { PageTitle } from "../parts/page_title";
 import { toast } from "../parts/toast";
 import { FormDialog, type Fields, type Values } from "./form";
 
@@ -31,7 +32,7 @@ export function Head({ title, about, above = [], children }: HeadProps) {
             ))}
           </p>
         )}
-        <h1>{title}</h1>
+        <PageTitle words={title} of={above.at(-1)?.[1]} />
         {about && <div class="soft">{about}</div>}
       </div>
       {children && <div class="head-actions">{children}</div>}

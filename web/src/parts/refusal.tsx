@@ -2,6 +2,7 @@
 
 import type { PageLink } from "../app/api";
 import { t } from "../app/i18n";
+import { PageTitle } from "./page_title";
 
 interface RefusalProps {
   readonly words: string;
@@ -13,7 +14,7 @@ export function Refusal({ words, back = ["/", t("common.to_door")] }: RefusalPro
   const [href, name] = back;
   return (
     <div class="refusal">
-      <h1>{words}</h1>
+      <PageTitle words={words} />
       <p>
         <a class="button" href={href}>
           {name}
