@@ -259,6 +259,13 @@ class TestIds:
             client.homeauto.read_topology("../../auth?x=#")
         assert server.got[0].path == "/homeauto/v1.0/plants/..%2F..%2Fauth%3Fx%3D%23/topology"
 
+    @pytest.mark.parametrize("text", ["", ".", ".."])
+    def test_a_text_that_would_change_the_path_is_not_sent(self, text: str) -> None:
+        with scripted(Step(204)) as server, Client(server.url, "key", tokens=TOKENS) as client:
+            with pytest.raises(DomogateError, match="cannot be part of a path"):
+                client.management.revoke_grant(HOME, text)
+            assert server.got == []
+
 
 class TestTexts:
     def test_no_object_shows_a_secret(self) -> None:

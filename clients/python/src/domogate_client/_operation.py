@@ -7,6 +7,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from domogate_client.errors import DomogateError
+
 T = TypeVar("T")
 
 Query = Mapping[str, Any]
@@ -62,7 +64,7 @@ class Operation(Generic[T]):
         """Return the path with its parameters and the query. Ids may have any spelling: with or without dashes."""
         url = self._begin
         for value, (kind, rest) in zip(path, self._parameters, strict=True):
-            url += (self._spell_id(value) if kind and _ID(value) else quote(value, safe="")) + rest
+            url += (self._spell_id(value) if kind and _ID(value) else _segment(value)) + rest
         if query is None:
             return url
         pairs = [(name, _spell(value)) for name, value in query.items() if value is not None]
@@ -79,6 +81,13 @@ class Operation(Generic[T]):
         if self._decoder is None:
             self._decoder = msgspec.json.Decoder(self.answer)
         return self._decoder.decode(body)
+
+
+def _segment(text: str) -> str:
+    """A text as one segment of a path. Parsers of URLs remove the segments `.` and `..`: the request would be another one."""
+    if text in ("", ".", ".."):
+        raise DomogateError(f"{text!r} cannot be part of a path")
+    return quote(text, safe="")
 
 
 def _spell(value: Any) -> Any:
