@@ -49,6 +49,9 @@ class TestVerify:
             {**signed(), "Webhook-Id": "message-2"},
             {**signed(), "Webhook-Timestamp": str(int(time.time()) - 1)},
             {**signed(), "Webhook-Timestamp": "now"},
+            {**signed(), "Webhook-Timestamp": "9" * 5000},
+            {**signed(), "Webhook-Id": "\udcff"},  # some servers decode the bytes of headers like this
+            {**signed(), "Webhook-Signature": "v1,\udcff"},
             {**signed(), "Webhook-Signature": ""},
             {**signed(), "Webhook-Signature": "v1,"},
             {**signed(), "Webhook-Signature": "v1,ü"},

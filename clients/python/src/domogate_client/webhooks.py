@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hmac
+import re
 import time
 from collections.abc import Mapping, Sequence
 
@@ -18,6 +19,7 @@ MAX_BODY = 1_000_000
 
 _PREFIX = "whsec_"
 _VERSION = "v1,"
+_TIMESTAMP = re.compile(r"[0-9]{1,12}").fullmatch
 
 
 class Notification(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,15 +76,20 @@ def check_signature(
     if len(body) > MAX_BODY:
         raise WebhookNotVerified(f"the body is larger than {MAX_BODY} bytes")
     timestamp, identity = _find(headers, "webhook-timestamp"), _find(headers, "webhook-id")
-    if not timestamp.isdecimal() or abs((time.time() if now is None else now) - int(timestamp)) > tolerance:
+    if not _TIMESTAMP(timestamp) or abs((time.time() if now is None else now) - int(timestamp)) > tolerance:
         raise WebhookNotVerified("the time of the delivery is missing, too old or in the future")
-    message = b".".join((identity.encode(), timestamp.encode(), body))
+    message = b".".join((_bytes_of(identity), timestamp.encode(), body))
     given = [one.removeprefix(_VERSION) for one in _find(headers, "webhook-signature").split() if one.startswith(_VERSION)]
     for one in [secret] if isinstance(secret, str) else secret:
         expected = base64.b64encode(hmac.digest(_key_of(one), message, "sha256")).decode()
-        if any(hmac.compare_digest(expected.encode(), signature.encode()) for signature in given):
+        if any(hmac.compare_digest(expected.encode(), _bytes_of(signature)) for signature in given):
             return
     raise WebhookNotVerified("no signature of the delivery belongs to the secret")
+
+
+def _bytes_of(text: str) -> bytes:
+    """The bytes of a header. Some servers decode bytes that are not UTF-8 as lone surrogates."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _key_of(secret: str) -> bytes:
