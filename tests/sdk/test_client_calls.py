@@ -210,6 +210,7 @@ class TestErrors:
             (Step(409, {}, b'{"title":"","status":409,"detail":"No.","type":"urn:domogate:ticket:used"}'), "Conflict"),
             (Step(503, {"retry-after": "3600"}, b'{"detail":"No.","reason":"device_offline"}'), "DeviceOffline"),
             (Step(404, {}, b"not JSON"), "NotFound"),
+            (Step(404, {}, b'{"errors":[{"userMessage":"No.","internalMessage":"","code":[2002]}]}'), "NotFound"),
         ],
     )
     def test_each_has_its_class(self, ask: Ask, step: Step, kind: str) -> None:

@@ -90,6 +90,23 @@ def test_a_list_whose_pages_never_end() -> None:
 
 
 class TestStreams:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *(f"event: {name}\ndata: {data}\n\n".encode() for name in ("ready", "reset", "end") for data in ("[]", "{", '"x"')),
+            b'event: ready\nid: \xff\ndata: {"cursor":1}\n\n',
+            b"event: \xff\ndata: {}\n\n",
+        ],
+    )
+    def test_a_malformed_message_is_an_error_of_the_client(self, text: bytes) -> None:
+        with (
+            scripted(Step(200, SSE, text)) as server,
+            Client(server.url, "key", tokens=TOKENS) as client,
+            client.events.listen() as stream,
+            pytest.raises(UnexpectedAnswer),
+        ):
+            next(stream)
+
     def test_it_waits_at_most_an_hour(self) -> None:
         assert pause_after(0, 2.0, YEAR) == 3600
         assert pause_after(0, 1e12, 0.0) == 3600

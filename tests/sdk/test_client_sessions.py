@@ -1,6 +1,8 @@
 """One session for threads, tasks and event loops of the Python client: it refreshes once, and blocks no event loop."""
 
 import asyncio
+import base64
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -199,7 +201,15 @@ class TestRefusedRefresh:
             ask(server.url, list_plants, session=session)
         assert session.tokens == OLD
 
-    def test_tokens_without_a_lifetime_are_used_until_they_are_refused(self, ask: Ask) -> None:
-        with scripted(Step(body=b'{"access_token":"a"}'), Step()) as server:
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            *({"access_token": "a", "expires_in": lifetime} for lifetime in (None, "soon", [1])),
+            {"id_token": "e30." + base64.urlsafe_b64encode(b'{"exp":"late","iat":[]}').decode()},
+            {"access_token": "a"},
+        ],
+    )
+    def test_tokens_without_a_lifetime_are_used_until_they_are_refused(self, ask: Ask, answer: dict[str, Any]) -> None:
+        with scripted(Step(body=json.dumps(answer).encode()), Step()) as server:
             ask(server.url, list_plants, times=2, session=Session(tokens=OLD))
         assert refreshes(server) == 1

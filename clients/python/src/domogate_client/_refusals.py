@@ -46,7 +46,7 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, operation: 
     message, code, reason = _message_of(document), 0, ""
     errors = document.get("errors")
     if isinstance(errors, list) and errors and isinstance(errors[0], dict):
-        message, code = str(errors[0].get("userMessage", "")), errors[0].get("code", 0)
+        message, code = str(errors[0].get("userMessage", "")), _code_of(errors[0].get("code"))
     elif "detail" in document:
         reason = str(document.get("reason") or str(document.get("type", "")).rpartition(":ticket:")[2])
         reason = "" if reason == "about:blank" else reason
@@ -100,6 +100,10 @@ def _read_object(body: bytes) -> dict[str, Any]:
         return msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return {}
+
+
+def _code_of(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _message_of(document: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from domogate_client._effects import CloseStream, Emit, Flow, Locked, Opened, Op
 from domogate_client._operation import Operation, Query
 from domogate_client._refusals import refusal_of
 from domogate_client.errors import DeadlineExceeded, NoAnswer, Refused, StreamEnded, UnexpectedAnswer
-from domogate_client.events import EventParser, Message, StreamItem, decode_event
+from domogate_client.events import EventParser, Message, StreamItem, decode_as, decode_event
 from domogate_client.faults import TokenRefused
 from domogate_client.models.events import End, Ready, Reset
 from domogate_client.retries import UNAVAILABLE
@@ -34,6 +34,9 @@ _LONGEST_WANTED = 3600.0
 """The longest pause that the gateway can ask for."""
 _MOST_DOUBLINGS = 10
 _random = SystemRandom()
+_decode_end = msgspec.json.Decoder(End).decode
+_decode_ready = msgspec.json.Decoder(Ready).decode
+_decode_reset = msgspec.json.Decoder(Reset).decode
 
 
 class _Ended(Exception):
@@ -144,11 +147,11 @@ class StreamLogic:
         item: StreamItem
         match message.event:
             case "end":
-                raise _Ended(msgspec.json.decode(message.data, type=End))
+                raise _Ended(decode_as(_decode_end, message.data))
             case "ready":
-                item = msgspec.json.decode(message.data, type=Ready)
+                item = decode_as(_decode_ready, message.data)
             case "reset":
-                item = msgspec.json.decode(message.data, type=Reset)
+                item = decode_as(_decode_reset, message.data)
             case _:
                 item = decode_event(message.data)
         self._failures, self._lost_at, self._refused = 0, None, None

@@ -1,11 +1,14 @@
 """Events of the gateway: as the event stream sends them, and as webhooks deliver them (CloudEvents 1.0)."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
 from domogate_client.errors import UnexpectedAnswer
 from domogate_client.models.events import ModuleData, PlantData, Ready, Reset
+
+T = TypeVar("T")
 
 _OF_MODULES = frozenset({"state", "reachability", "safety", "present"})
 _OF_PLANTS = frozenset({"plant", "people"})
@@ -64,11 +67,16 @@ _decode_other = msgspec.json.Decoder(OtherEvent).decode
 
 def decode_event(text: bytes) -> Event:
     """Return the CloudEvent. Raises UnexpectedAnswer for any other text."""
+    kind = decode_as(_decode_envelope, text).kind
+    if kind in _OF_MODULES:
+        return decode_as(_decode_module, text)
+    return decode_as(_decode_plant, text) if kind in _OF_PLANTS else decode_as(_decode_other, text)
+
+
+def decode_as(decode: Callable[[bytes], T], text: bytes) -> T:
+    """Return the data of a message. Raises UnexpectedAnswer if it has another form."""
     try:
-        kind = _decode_envelope(text).kind
-        if kind in _OF_MODULES:
-            return _decode_module(text)
-        return _decode_plant(text) if kind in _OF_PLANTS else _decode_other(text)
+        return decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UnexpectedAnswer(f"an event has another form than expected: {error}") from None
 
@@ -119,8 +127,15 @@ class EventParser:
     def _finish(self, found: list[Message]) -> None:
         if self._data:
             identity = self._fields.get(b"id")
-            event = self._fields.get(b"event", b"message").decode()
-            found.append(Message(event, b"\n".join(self._data), None if identity is None else identity.decode()))
+            event = _decode_field(self._fields.get(b"event", b"message"))
+            found.append(Message(event, b"\n".join(self._data), None if identity is None else _decode_field(identity)))
         self._fields.clear()
         self._data.clear()
         self._size = 0
+
+
+def _decode_field(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise UnexpectedAnswer("a field of the stream is not UTF-8") from None

@@ -5,7 +5,7 @@ import os
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -203,7 +203,7 @@ def _read_tokens(answer: Answer, former_refresh_token: str) -> Tokens:
     if not access_token and not id_token:
         # The answer may come from another server, for example from the login page of a network.
         raise LoginFailed("no_token", "the token endpoint answered without a token")
-    lifetime = min(float(document.get("expires_in", "inf")), lifetime_of(id_token))
+    lifetime = min(_read_seconds(document.get("expires_in")), lifetime_of(id_token))
     return Tokens(
         access_token=access_token,
         id_token=id_token,
@@ -226,4 +226,12 @@ def read_claims(token: str) -> dict[str, Any]:
 def lifetime_of(token: str) -> float:
     """The seconds from the issue to the expiry of a JWT. They do not depend on the clock of this machine."""
     claims = read_claims(token)
-    return float(claims["exp"] - claims["iat"]) if {"exp", "iat"} <= claims.keys() else float("inf")
+    return _read_seconds(claims.get("exp")) - _read_seconds(claims.get("iat"), -inf)
+
+
+def _read_seconds(value: Any, unknown: float = inf) -> float:
+    """A number of seconds. A value that is no number is not known: new tokens must not be lost because of it."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return unknown
