@@ -22,9 +22,13 @@ from domogate_client.models.home import Module, WholeHome
 from .const import DOMAIN, LOGGER
 
 _PAUSE = 30.0
-"""Seconds before a new attempt, if the gateway refused the stream for another reason than the login."""
+"""Seconds before a new attempt, if the homes could not be read, or the stream was refused for another reason than the login."""
 _NEEDS_LOGIN = (LoginRequired, CredentialsRefused, AccountBlocked)
 """The person must log in again. The gateway then also asks for a new password or for the terms, if that is the reason."""
+
+
+class _NotRead(DomogateError):
+    """The homes could not be read after an event. A new connection begins with `Ready`, and they are read again."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,8 @@ class DomogateCoordinator(DataUpdateCoordinator[dict[str, Place]]):
             case ModuleEvent() | PlantEvent() | Ready():
                 # The rooms or the modules may have changed, also while there was no connection.
                 await self.async_refresh()
+                if not self.last_update_success:
+                    raise _NotRead(str(self.last_exception))
                 self._forget_removed()
 
     def _register_homes(self) -> None:
@@ -124,8 +130,6 @@ class DomogateCoordinator(DataUpdateCoordinator[dict[str, Place]]):
 
     def _forget_removed(self) -> None:
         """Remove the devices that the person cannot see any more."""
-        if not self.last_update_success:
-            return
         known = {*self.data, *(home.id for home in self.homes)}
         registry = device_registry.async_get(self.hass)
         for device in device_registry.async_entries_for_config_entry(registry, self.config_entry.entry_id):

@@ -1,0 +1,26 @@
+"""The coordinator of the integration, with a gateway that fails at a chosen moment."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from integrations.homeassistant import environment
+from support.http import PATIENCE
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+CHECKS = ROOT / "tests" / "support" / "coordinator_checks.py"
+
+
+@pytest.mark.parametrize("check", ["a_failed_read_is_repeated"])
+def test_check(check: str) -> None:
+    """`support/coordinator_checks.py` has the checks: Home Assistant needs another environment than these tests."""
+    try:
+        python = environment.install()
+    except environment.NotInstalled as reason:
+        pytest.skip(str(reason))
+    command = [str(python), "-P", str(CHECKS), str(ROOT), check]
+    done = subprocess.run(command, env=environment.variables(), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr

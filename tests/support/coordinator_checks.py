@@ -1,0 +1,116 @@
+"""Checks of the integration for Home Assistant with a gateway that fails at a chosen moment. Home Assistant's Python runs it.
+
+    python coordinator_checks.py FOLDER NAME
+
+FOLDER is the folder of the project, NAME is a function of this file.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import device_registry, entity_registry
+
+sys.path.insert(0, sys.argv[1])
+
+from domogate_client import AsyncClient
+from domogate_client.errors import GatewayFailed
+from domogate_client.models.events import Ready
+from domogate_client.models.home import Module, WholeHome
+from integrations.homeassistant.custom_components.domogate import coordinator as coordinator_module
+from integrations.homeassistant.custom_components.domogate.const import DOMAIN
+
+HOME, SOCKETS = "ca5a0001-0000-4000-8000-000000000000", "ca5a0001-0100-4000-8000-000000000009"
+PATIENCE = 60.0
+
+
+class FakeGateway:
+    """A home with a multisocket that has not reported yet. `failures` reads fail first."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.reads = 0
+        self.items: asyncio.Queue[Any] = asyncio.Queue()
+        self.home = SimpleNamespace(iterate_homes=self._iterate_homes, get_home=self._get_home)
+        self.events = SimpleNamespace(listen=lambda **_: _Stream(self.items))
+
+    async def _iterate_homes(self) -> AsyncIterator[SimpleNamespace]:
+        yield SimpleNamespace(id=HOME)
+
+    async def _get_home(self, _home_id: str) -> WholeHome:
+        self.reads += 1
+        if self.failures:
+            self.failures -= 1
+            raise GatewayFailed("The gateway failed.", status=500)
+        module = _fill(Module, id=SOCKETS, kind="multisocket", name="Sockets", reachable=True, state=None)
+        home: WholeHome = _fill(WholeHome, id=HOME, name="Home", type="house", modules=[module], rooms=[], floors=[])
+        return home
+
+
+def _fill(of: Any, /, **fields: Any) -> Any:
+    """An object of the client. The fields that a check does not need are None."""
+    return of(**{**dict.fromkeys(of.__struct_fields__), **fields})
+
+
+class _Stream:
+    """Each connection begins with `ready`."""
+
+    cursor = "1"
+
+    def __init__(self, items: "asyncio.Queue[Any]") -> None:
+        self._items = items
+        self._begins = True
+
+    async def __aenter__(self) -> "_Stream":
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        pass
+
+    def __aiter__(self) -> "_Stream":
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._begins:
+            self._begins = False
+            return Ready(cursor=1)
+        return await self._items.get()
+
+
+async def start(gateway: FakeGateway) -> tuple[HomeAssistant, ConfigEntry, Any]:
+    """Return a Home Assistant without its pages, and the coordinator after its first read."""
+    home = HomeAssistant(sys.argv[1])
+    await device_registry.async_load(home)
+    await entity_registry.async_load(home)
+    entry = ConfigEntry(version=1, minor_version=1, domain=DOMAIN, title="Anna", data={"url": "http://gateway"}, source="user")
+    home.config_entries = SimpleNamespace(async_get_entry=lambda _: entry)
+    coordinator = coordinator_module.DomogateCoordinator(home, entry, cast(AsyncClient, gateway))
+    coordinator.config_entry = entry
+    await coordinator.async_refresh()
+    assert coordinator.last_update_success, coordinator.last_exception
+    home.data[DOMAIN] = {entry.entry_id: coordinator}
+    return home, entry, coordinator
+
+
+async def until(check: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not check():
+            await asyncio.sleep(0.01)
+
+
+async def a_failed_read_is_repeated() -> None:
+    gateway = FakeGateway()
+    _, _, coordinator = await start(gateway)
+    coordinator_module._PAUSE = 0.05
+    gateway.failures = 2
+    coordinator.start()
+    await until(lambda: gateway.reads > 1 and not coordinator.last_update_success)
+    await until(lambda: coordinator.last_update_success)
+
+
+if __name__ == "__main__":
+    asyncio.run(globals()[sys.argv[2]]())
