@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 CHECKS = ROOT / "tests" / "support" / "coordinator_checks.py"
 
 
-@pytest.mark.parametrize("check", ["a_failed_read_is_repeated"])
+@pytest.mark.parametrize("check", ["a_failed_read_is_repeated", "sockets_appear_with_the_first_state"])
 def test_check(check: str) -> None:
     """`support/coordinator_checks.py` has the checks: Home Assistant needs another environment than these tests."""
     try:

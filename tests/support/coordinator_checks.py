@@ -19,9 +19,12 @@ sys.path.insert(0, sys.argv[1])
 
 from domogate_client import AsyncClient
 from domogate_client.errors import GatewayFailed
-from domogate_client.models.events import Ready
+from domogate_client.events import ModuleEvent
+from domogate_client.models.events import ModuleData, Ready
 from domogate_client.models.home import Module, WholeHome
+from domogate_client.models.states import MultisocketState
 from integrations.homeassistant.custom_components.domogate import coordinator as coordinator_module
+from integrations.homeassistant.custom_components.domogate import switch
 from integrations.homeassistant.custom_components.domogate.const import DOMAIN
 
 HOME, SOCKETS = "ca5a0001-0000-4000-8000-000000000000", "ca5a0001-0100-4000-8000-000000000009"
@@ -110,6 +113,23 @@ async def a_failed_read_is_repeated() -> None:
     coordinator.start()
     await until(lambda: gateway.reads > 1 and not coordinator.last_update_success)
     await until(lambda: coordinator.last_update_success)
+
+
+async def sockets_appear_with_the_first_state() -> None:
+    gateway = FakeGateway()
+    home, entry, coordinator = await start(gateway)
+    added: list[Any] = []
+    await switch.async_setup_entry(home, entry, added.extend)
+    coordinator.start()
+    await until(lambda: gateway.reads == 2)
+    assert added == []
+    state = MultisocketState(sockets=[True, False])
+    data = _fill(ModuleData, module_id=SOCKETS, name="Sockets", reachable=True, state=state)
+    for _ in range(2):
+        await gateway.items.put(ModuleEvent(id="2", source="", type="domogate.state", subject="", time="", data=data))
+    await until(lambda: gateway.items.empty())
+    await until(lambda: bool(added))
+    assert [entity.is_on for entity in added] == [True, False]
 
 
 if __name__ == "__main__":

@@ -89,10 +89,16 @@ def add_entities(hass: HomeAssistant, entry: ConfigEntry, add: AddEntitiesCallba
 
     @callback
     def add_new() -> None:
-        new = [place.module for identity, place in coordinator.data.items() if identity not in known]
+        new = []
         known.intersection_update(coordinator.data)
-        known.update(module.id for module in new)
-        add([entity for module in new for entity in make(coordinator, module)])
+        for module in [place.module for identity, place in coordinator.data.items() if identity not in known]:
+            made = list(make(coordinator, module))
+            new += made
+            # How many sockets a module has is known with its first state: until then it may get entities later.
+            if made or module.state is not None:
+                known.add(module.id)
+        if new:
+            add(new)
 
     add_new()
     entry.async_on_unload(coordinator.async_add_listener(add_new))
