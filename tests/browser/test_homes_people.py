@@ -203,3 +203,17 @@ async def test_the_emergency_lighting_of_a_site_is_shown(chromium: Browser, demo
         await open_page(walk, "Emergency lighting", home="Ospedale San Luca")
         assert await walk.shows("Controller")
         assert await walk.find_problems_everywhere("safety") == []
+
+
+async def test_the_focus_returns_from_a_dialog_to_its_button(chromium: Browser, demo: Gateway) -> None:
+    """WCAG 2.2, 2.4.3."""
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.open(f"/homes/{HOUSE_ID}/people")
+        button, dialog = walk.page.get_by_role("button", name="Invite a person"), walk.page.get_by_role("dialog")
+        for leave in ("Escape", "Enter"):  # Enter presses the button that closes the dialog
+            await button.focus()
+            await walk.page.keyboard.press("Enter")
+            await dialog.get_by_role("button", name="Close").focus()
+            await walk.page.keyboard.press(leave)
+            await expect(dialog).to_have_count(0)
+            await expect(button).to_be_focused()

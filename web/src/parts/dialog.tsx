@@ -18,9 +18,10 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    const dialog = element.current;
-    dialog?.showModal();
-    return () => dialog?.close();
+    const before = document.activeElement;
+    element.current?.showModal();
+    // The dialog is already removed then, so the browser does not return the focus by itself.
+    return () => focusAgain(before);
   }, []);
   return (
     <dialog
@@ -41,6 +42,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       </div>
     </dialog>
   );
+}
+
+/** Return the focus to the button that opened the dialog, or to the page if the button is gone or disabled. */
+function focusAgain(before: Element | null): void {
+  if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+  if (document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
 }
 
 /** The buttons at the end of a dialog. They stay visible while its content scrolls. If one of them fails, the reason is above them. */
