@@ -86,8 +86,9 @@ class TestTheWholeWay:
 
     async def test_log_out_after_being_asked(self, browser: Browser, provider: Provider) -> None:
         await browser.log_in()
-        page = await browser.http.get("/auth/logout", params={"client_id": "web", "state": "s"})
+        page = await browser.http.get("/auth/logout", params={"client_id": "web", "state": "s", "ui_locales": "it"})
         form = the_form(page.text, "/auth/logout")
         answer = await browser.post_form("/auth/logout", form.press("decision", "logout"))
+        assert answer.headers["content-language"] == page.headers["content-language"] == "it"
         assert answer.status_code == 200
         assert not await provider.store.list_sessions(provider.anna.id)

@@ -97,7 +97,14 @@ class PlainPages:
         name = None if client is None else client.id
         return JSONResponse({"page": "logout", "client": name, "fields": dict(fields or {}), "csrf": person.form_token})
 
-    def render_logged_out(self, request: Request, *, client: Client | None = None, continue_to: str | None = None) -> Response:
+    def render_logged_out(
+        self,
+        request: Request,
+        person: LoggedIn | None,
+        *,
+        client: Client | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> Response:
         response = JSONResponse({"page": "logged out"})
         self.forget(response)
         return response

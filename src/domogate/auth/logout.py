@@ -100,7 +100,7 @@ class LogoutEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
             client_id = None if logout.client is None else logout.client.id
             self.authorization.notes.logged_out(person.user.id, client_id, address_of(request))
         if logout.continue_to is None:
-            return self.pages.render_logged_out(request, client=logout.client)
+            return self.pages.render_logged_out(request, person, client=logout.client, fields=logout.fields)
         state = {} if logout.state is None else {"state": logout.state}
         response = send_back(logout.continue_to, ResponseMode.QUERY, state) if state else see_other(logout.continue_to)
         self.pages.forget(response)

@@ -66,6 +66,15 @@ class TestTheLanguageOfPages:
             page = await browser.get("/auth/account/password?ui_locales=it")
             assert page.headers["content-language"] == "it"
 
+    async def test_stays_the_same_after_the_logout(self, setup: AuthSetup) -> None:
+        await setup.people.set_language(ANNA.id, "fr")
+        browser = german(setup)
+        async with browser.http:
+            await browser.log_in()
+            await browser.get("/auth/account")
+            page = await browser.send("/auth/account/logout")
+            assert page.headers["content-language"] == "fr"
+
     async def test_is_the_default_language_of_the_gateway_for_a_browser_without_a_known_one(self, tmp_path: Path) -> None:
         async with open_auth_setup(tmp_path, default_language="it") as setup:
             browser = PageBrowser(setup.app(), setup.base_url, **{"accept-language": "pt"})

@@ -161,7 +161,7 @@ class AccountPages(LoggedInPages):
     async def log_out(self, visit: Visit) -> Response:
         await self._context.sessions.log_out(visit.request.cookies.get(COOKIE))
         self._context.sessions.note(AuditAction.LOGOUT, visit.user.id, "account page", AuditResult.OK, visit.address)
-        response = self._context.render(visit.request, "logged_out.html", client=None)
+        response = self._context.render(visit.request, "logged_out.html", language=self._language_of(visit), client=None)
         self._context.cookies.remove(response, COOKIE)
         return response
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +19,7 @@ from domogate.auth.pages.forgotten_password import ForgottenPasswordPages
 from domogate.auth.pages.guest_links import GuestLinkPages
 from domogate.auth.pages.guests import PeoplePages
 from domogate.auth.pages.invitation import InvitationPages
+from domogate.auth.pages.language import Language
 from domogate.auth.pages.login import LoginPages
 from domogate.auth.pages.passkeys import PasskeyPages
 from domogate.auth.pages.password import PasswordPages
@@ -157,17 +158,35 @@ class Pages:
         if client is not None and "post_logout_redirect_uri" in fields:
             targets = self._context.targets_for(client.post_logout_redirect_uris, fields["post_logout_redirect_uri"])
         return self._context.render(
-            request, "logout.html", person=person, action=_LOGOUT_PATH, client=client, fields=fields, form_targets=targets
+            request,
+            "logout.html",
+            language=self._logout_language(request, person, fields),
+            person=person,
+            action=_LOGOUT_PATH,
+            client=client,
+            fields=fields,
+            form_targets=targets,
         )
 
-    def render_logged_out(self, request: Request, *, client: Client | None = None) -> Response:
+    def render_logged_out(
+        self,
+        request: Request,
+        person: LoggedIn | None,
+        *,
+        client: Client | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> Response:
         """Render the page after a logout, and remove the session cookie.
 
-        `client` is the application that asked for the logout.
+        `person` is the person who was logged in, `client` is the application that asked for the logout with `fields`.
         """
-        response = self._context.render(request, "logged_out.html", client=client)
+        language = self._logout_language(request, person, fields or {})
+        response = self._context.render(request, "logged_out.html", language=language, client=client)
         self.forget(response)
         return response
+
+    def _logout_language(self, request: Request, person: LoggedIn | None, fields: Mapping[str, str]) -> Language:
+        return self._context.language_for(request, f"{_LOGOUT_PATH}?{urlencode(fields)}", person)
 
     def forget(self, response: Response) -> None:
         """Let this response delete the session cookie in the browser."""
