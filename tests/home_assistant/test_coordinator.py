@@ -15,12 +15,12 @@ CHECKS = ROOT / "tests" / "support" / "coordinator_checks.py"
 
 
 @pytest.mark.parametrize("check", ["a_failed_read_is_repeated", "sockets_appear_with_the_first_state"])
-def test_check(check: str) -> None:
+def test_check(check: str, tmp_path: Path) -> None:
     """`support/coordinator_checks.py` has the checks: Home Assistant needs another environment than these tests."""
     try:
         python = environment.install()
     except environment.NotInstalled as reason:
         pytest.skip(str(reason))
-    command = [str(python), "-P", str(CHECKS), str(ROOT), check]
+    command = [str(python), "-P", str(CHECKS), str(ROOT), check, str(tmp_path)]
     done = subprocess.run(command, env=environment.variables(), capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,8 +1,8 @@
 """Checks of the integration for Home Assistant with a gateway that fails at a chosen moment. Home Assistant's Python runs it.
 
-    python coordinator_checks.py FOLDER NAME
+    python coordinator_checks.py FOLDER NAME DATA
 
-FOLDER is the folder of the project, NAME is a function of this file.
+FOLDER is the folder of the project, NAME is a function of this file, DATA is an empty folder for the files of Home Assistant.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ class _Stream:
 
 async def start(gateway: FakeGateway) -> tuple[HomeAssistant, ConfigEntry, Any]:
     """Return a Home Assistant without its pages, and the coordinator after its first read."""
-    home = HomeAssistant(sys.argv[1])
+    home = HomeAssistant(sys.argv[3])
     await device_registry.async_load(home)
     await entity_registry.async_load(home)
     entry = ConfigEntry(version=1, minor_version=1, domain=DOMAIN, title="Anna", data={"url": "http://gateway"}, source="user")
