@@ -49,6 +49,19 @@ class TestShards:
         bridges.drop_shards([SHARD])
         assert not bridges.running
 
+    async def test_a_dropped_shard_that_comes_back_at_once_takes_commands(self, setup: BridgeSetup) -> None:
+        """The lease ended, and this gateway got the shard again before the earlier run of the bridge had ended."""
+        bridges = setup.build(setup.plan(commands=True), holds=lambda _: True)
+        bridges.start_shards([SHARD])
+        await setup.until(lambda: setup.state(LIGHT) is not None, "the light is published")
+        for level in (30, 40):
+            bridges.drop_shards([SHARD])
+            setup.client.received.clear()
+            bridges.start_shards([SHARD])
+            await setup.until(lambda: setup.newest(setup.topic("bridge")) == b"online", "the bridge is connected again")
+            setup.answer_level(level)
+            assert (await setup.command(LIGHT, {"do": "set light", "level": level}))["outcome"] == "confirmed"
+
     async def test_a_bridge_that_fails_starts_again(self, setup: BridgeSetup, monkeypatch: pytest.MonkeyPatch) -> None:
         from domogate.services.bridges import bridges as bridges_file
 

@@ -90,6 +90,7 @@ class Bridge:
         self._is_ending = False
         self._limiter = WindowLimiter(MESSAGES, MESSAGES_SPAN)
         self._dropped = LimitedLog(_log, "commands dropped")
+        self._run_lock = asyncio.Lock()
         self.cleared = asyncio.Event()
         """Set when a bridge that is not active has removed its retained messages."""
 
@@ -115,7 +116,14 @@ class Bridge:
     # the connection
 
     async def run(self) -> None:
-        """Keep the bridge running until this method is cancelled."""
+        """Keep the bridge running until this method is cancelled.
+
+        If an earlier call was cancelled but has not ended yet, wait for its end: both calls use the same attributes.
+        """
+        async with self._run_lock:
+            await self._run()
+
+    async def _run(self) -> None:
         self._is_ending = False
         workers = [asyncio.create_task(self._execute_commands(), name="commands of a bridge") for _ in range(WORKERS)]
         try:
