@@ -60,6 +60,9 @@ class Outcome(Generic[T]):
     def done(self) -> bool:
         return self._waiting is None
 
+    def has_failed(self) -> bool:
+        return isinstance(self._result, Internal)  # The gateway failed. Only the store knows whether the device got the order.
+
     def end(self, result: T | Fault) -> None:
         """Give the result to all callers. If the outcome already has a result, do nothing."""
         waiting, self._waiting = self._waiting, None

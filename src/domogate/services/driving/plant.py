@@ -205,10 +205,11 @@ class DrivenPlant:
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
         An order with a known id is not sent again. It gets the answer of the first order, or OrderKeyTaken if `order.once` is
-        True or the command differs. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
+        True or the command differs. An order that was not stored because of an error of the gateway is not known.
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
-        if outcome is None:
+        if outcome is None or outcome.has_failed():
             outcome = self._calls.run(order.deadline, partial(self._execute, order))
             self._outcomes[order.id] = (order, outcome)
             if len(self._outcomes) > _REMEMBERED_ORDERS and next(iter(self._outcomes.values()))[1].done():

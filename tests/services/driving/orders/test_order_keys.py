@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from domogate.domain.commands import Order, OrderState
-from domogate.domain.faults import DeviceOffline, DeviceTimeout, OrderKeyTaken, ValueOutOfRange
+from domogate.domain.faults import DeviceOffline, DeviceTimeout, Internal, OrderKeyTaken, ValueOutOfRange
 from domogate.ports import StoreTimeout
 from support.clocks import NOON, LoopClock, ManualClock
 from support.device_store import FakeStore
@@ -41,6 +41,32 @@ class TestAnOrderUnderAKey:
         async with OrderSetup(store, clock, driver) as setup:
             assert await setup.control.order(plant, LAMP.id, ON, key="k") == first
             assert (await setup.driving.execute(first.order)).state is None
+        assert len(driver.orders) == 1
+
+    async def test_is_sent_by_the_next_request_if_the_first_could_not_be_written(
+        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver
+    ) -> None:
+        """The answer to the first request says that nothing was sent, so the client repeats the request."""
+        plant = store.add_plant(LAMP)
+        async with setup:
+            store.keeps_orders = False
+            with pytest.raises(Internal, match="was not sent"):
+                await setup.control.order(plant, LAMP.id, ON, key="k")
+            store.keeps_orders = True
+            assert (await setup.control.order(plant, LAMP.id, ON, key="k")).state is OrderState.CONFIRMED
+        assert len(driver.orders) == 1
+
+    async def test_is_not_sent_again_if_the_confirmation_could_not_be_written(
+        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver
+    ) -> None:
+        plant = store.add_plant(LAMP)
+        async with setup:
+            await setup.driving.settled()
+            store.fails_on = bool
+            with pytest.raises(Internal):
+                await setup.control.order(plant, LAMP.id, ON, key="k")
+            store.fails_on = lambda reports: False
+            assert (await setup.control.order(plant, LAMP.id, ON, key="k")).state is OrderState.SENT
         assert len(driver.orders) == 1
 
     async def test_is_refused_when_the_key_was_used_for_another_command(
