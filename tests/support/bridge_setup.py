@@ -13,6 +13,7 @@ from domogate.domain.ids import Id
 from domogate.domain.states import LightState
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.bridge_broker import MqttBridgeBroker
+from domogate.identity.knowledge import KnowledgeBound
 from domogate.services.bridges.bridge import Bridge
 from domogate.services.bridges.bridges import Bridges
 from domogate.services.bridges.rights import BridgeRights
@@ -36,6 +37,8 @@ class BridgeSetup:
         self.client = DeviceClient(broker.port)
         self.client.listen(f"{self.base}/#", f"{self.announced_under}/#")
         self.services: list[Bridges] = []
+        self.knowledge_age = 0.0
+        """The gateway knows all changes of the other gateways of its cluster that are older than this number of seconds."""
 
     def plan(self, **changes: Any) -> BridgePlan:
         given = {"email": ANNA.email, "plant_id": FULL_PLANT.id, "announced_under": self.announced_under, **changes}
@@ -46,8 +49,9 @@ class BridgeSetup:
         one = MqttBroker(url=self.broker.url, client_id="driver")
         rights = BridgeRights(env.store, devices.read_model, env.clock)
         commands = HomeCommands(devices.control, devices.scenes, env.store, PersonLimits(env.clock), env.clock, env.audit)
+        knowledge = KnowledgeBound(lambda: self.knowledge_age, 2.0, patience=0.1)
         bridges = [
-            Bridge(plan, MqttBridgeBroker(one, [one]), rights, commands, env.clock, lambda: True)
+            Bridge(plan, MqttBridgeBroker(one, [one]), rights, commands, env.clock, lambda: knowledge.is_kept, knowledge.wait)
             for plan in plans or (self.plan(),)
         ]
         built = Bridges(bridges, holds=holds)

@@ -20,6 +20,7 @@ def build_bridges(gateway: "Gateway") -> Bridges:
     rights = BridgeRights(gateway.store, gateway.read_model, clock)
     commands = HomeCommands(gateway.control, gateway.scenes, gateway.store, PersonLimits(clock), clock, gateway.audit)
     bridges = [
-        Bridge(one.plan, brokers[one.broker], rights, commands, clock, lambda: knowledge.is_kept) for one in settings.bridges
+        Bridge(one.plan, brokers[one.broker], rights, commands, clock, lambda: knowledge.is_kept, knowledge.wait)
+        for one in settings.bridges
     ]
     return Bridges(bridges, holds=None if holdings is None else holdings.accepts)

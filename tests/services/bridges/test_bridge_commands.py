@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from domogate.domain.faults import Internal
 from domogate.domain.ids import new_id
 from domogate.services.bridges import bridge as bridge_file
 from support.bridge_setup import LIGHT, LOCK, SCENE, BridgeSetup
@@ -63,6 +64,16 @@ class TestCommands:
         assert "has no module" in (await setup.command(new_id(), {"do": "set light", "on": True}))["detail"]
         await setup.api.env.people.remove_plant(FULL_PLANT.id)
         assert "no rights" in (await setup.command(LIGHT, {"do": "set light", "on": True}))["detail"]
+
+    async def test_a_gateway_that_may_not_know_the_latest_rights_refuses_commands(self, setup: BridgeSetup) -> None:
+        """Another gateway of the cluster may have withdrawn the rights of the user."""
+        await setup.start(setup.plan(commands=True, doors=True))
+        setup.knowledge_age = 2.5
+        refused = await setup.command(LOCK, {"do": "open lock"})
+        assert (refused["outcome"], refused["code"]) == ("refused", Internal.code)
+        assert "latest changes" in refused["detail"]
+        setup.knowledge_age = 0.5
+        assert await setup.command(LOCK, {"do": "open lock"}) == {"outcome": "confirmed"}
 
 
 class TestBounds:

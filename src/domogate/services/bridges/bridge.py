@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import inf
 
 import msgspec
@@ -58,15 +58,20 @@ class Bridge:
         commands: HomeCommands,
         clock: Clock,
         is_current: Callable[[], bool],
+        wait_current: Callable[[], Awaitable[None]],
     ) -> None:
-        """`is_current` returns whether this gateway knows the latest rights."""
+        """`is_current` returns whether this gateway knows the latest rights.
+
+        `wait_current` waits for a short time until this gateway knows them, and raises Internal if it does not.
+        """
         self.plan = plan
         self._broker = broker
         self._rights = rights
         self._clock = clock
         self._is_current = is_current
+        self._wait_current = wait_current
         self._topics = BridgeTopics(plan)
-        self._commands = BridgeCommands(commands, self._find_rights)
+        self._commands = BridgeCommands(commands, self._find_latest_rights)
         self._connection: BridgeConnection | None = None
         self._retained: dict[str, bytes | None] = {}
         """The retained messages at the broker. None means a message of an earlier connection."""
@@ -238,6 +243,10 @@ class Bridge:
 
     async def _find_rights(self) -> Shown | None:
         return await self._rights.find(self.plan, self._broker)
+
+    async def _find_latest_rights(self) -> Shown | None:
+        await self._wait_current()
+        return await self._find_rights()
 
     async def _print_all(self, shown: Shown | None) -> dict[str, bytes]:
         """Return the retained messages that the bridge publishes, by topic: states and announcements of modules."""

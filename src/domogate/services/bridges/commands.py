@@ -31,6 +31,9 @@ class BridgeCommands:
     """Executes commands with the rights that the user of the bridge has now."""
 
     def __init__(self, commands: HomeCommands, find_rights: Callable[[], Awaitable[Shown | None]]) -> None:
+        """`find_rights` returns what the user of the bridge may see and command now. It raises Internal if this gateway does
+        not know the latest rights.
+        """
         self._commands = commands
         self._find_rights = find_rights
 
