@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from support.gateway import eventually, start
+from support.gateway import eventually, import_estate, start
 from support.mosquitto import DeviceClient, Mosquitto, mosquitto
+from support.plug_estate import OWNER, plug_estate
+from support.postgres import postgres_server
+from support.restartable import clean_environment
 
 pytestmark = pytest.mark.slow
 
@@ -45,3 +49,35 @@ def test_a_client_reads_and_switches_a_lamp_of_the_demo(broker: Mosquitto, tmp_p
     eventually(lambda: newest(f"domogate/{HOME}/bridge") == b"offline", "the broker publishes the last will")
     client.close()
     assert PASSWORD not in gateway.log + str(client.received)
+
+
+def test_the_last_gateway_of_a_cluster_says_that_the_modules_are_not_available(broker: Mosquitto, tmp_path: Path) -> None:
+    estate = plug_estate()
+    plant = estate["plants"][0]["id"]
+    brokers = [{"url": broker.url, "username": "domogate", "password": PASSWORD}]
+    client = DeviceClient(broker.port, login=("reader", "r"))
+    client.listen(f"domogate/{plant}/bridge")
+
+    def is_newest(payload: bytes) -> bool:
+        return bool(client.received) and client.received[-1][1] == payload
+
+    with postgres_server() as server:
+        settings = {
+            **server.settings_for_a_gateway(),
+            "DOMOGATE_MQTT_BROKERS": json.dumps(brokers),
+            "DOMOGATE_MQTT_BRIDGES": json.dumps([{"plant": plant, "user": OWNER}]),
+        }
+        import_estate(estate, tmp_path, tmp_path / "data", clean_environment(settings))
+        gateways = [start("serve", tmp_path / name, settings) for name in ("first", "second")]
+        try:
+            eventually(partial(is_newest, b"online"), "the bridge runs")
+            for gateway, expected in zip(gateways, (b"online", b"offline"), strict=True):
+                gateway.process.terminate()
+                assert gateway.process.wait(60) == 0
+                eventually(partial(is_newest, expected), f"the bridge is {expected!r}")
+        finally:
+            for gateway in gateways:
+                gateway.process.kill()
+                gateway.process.wait()
+        assert [payload for _, payload, _ in client.received].count(b"offline") == 1
+    client.close()

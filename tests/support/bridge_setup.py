@@ -37,6 +37,8 @@ class BridgeSetup:
         self.client = DeviceClient(broker.port)
         self.client.listen(f"{self.base}/#", f"{self.announced_under}/#")
         self.services: list[Bridges] = []
+        self.has_successor = True
+        """Whether another gateway of the cluster runs the bridges that a gateway hands over."""
         self.knowledge_age = 0.0
         """The gateway knows all changes of the other gateways of its cluster that are older than this number of seconds."""
 
@@ -54,7 +56,7 @@ class BridgeSetup:
             Bridge(plan, MqttBridgeBroker(one, [one]), rights, commands, env.clock, lambda: knowledge.is_kept, knowledge.wait)
             for plan in plans or (self.plan(),)
         ]
-        built = Bridges(bridges, holds=holds)
+        built = Bridges(bridges, holds=holds, has_successor=lambda: self.has_successor)
         env.store.listen(built.apply)
         self.services.append(built)
         return built

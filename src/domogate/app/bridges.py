@@ -23,4 +23,5 @@ def build_bridges(gateway: "Gateway") -> Bridges:
         Bridge(one.plan, brokers[one.broker], rights, commands, clock, lambda: knowledge.is_kept, knowledge.wait)
         for one in settings.bridges
     ]
-    return Bridges(bridges, holds=None if holdings is None else holdings.accepts)
+    holds = None if holdings is None else holdings.accepts
+    return Bridges(bridges, holds=holds, has_successor=lambda: gateway.placement.has_successor)

@@ -97,6 +97,10 @@ class Cluster:
     def is_cut_off(self) -> bool:
         return self.membership is not None and self.membership.is_cut_off
 
+    @property
+    def has_successor(self) -> bool:
+        return self.membership is not None and self.membership.has_successor
+
     def read_status(self) -> ClusterStatus | None:
         membership, connection = self.membership, self._connection
         if membership is None:

@@ -34,6 +34,11 @@ class Placement(Protocol):
         """True if the other gateways drive all plants, because this gateway has no connection to NATS."""
         ...
 
+    @property
+    def has_successor(self) -> bool:
+        """Whether another gateway drives the plants of this gateway after this gateway has stopped."""
+        ...
+
     def read_status(self) -> ClusterStatus | None:
         """Return the status of the cluster, or None if this gateway is not a member of a cluster, or has not joined the cluster
         yet.
@@ -55,7 +60,7 @@ class _AllPlants:
     """Implements Placement for a gateway that is not a member of a cluster: this gateway drives all plants."""
 
     held: Holdings | None = None
-    is_cut_off = False
+    is_cut_off = has_successor = False
 
     def __init__(self, clock: Clock) -> None:
         self.fabric: Fabric = InProcessFabric(clock)

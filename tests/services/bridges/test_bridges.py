@@ -42,6 +42,16 @@ class TestShards:
         assert b"offline" not in [payload for topic, payload, _ in setup.client.received if topic == setup.topic("bridge")]
         assert setup.retained()[setup.topic("bridge")] == b"online"
 
+    async def test_the_last_gateway_says_that_the_modules_are_not_available(self, setup: BridgeSetup) -> None:
+        last = setup.build(holds=lambda _: True)
+        last.start_shards([SHARD])
+        await setup.until(lambda: setup.state(LIGHT) is not None, "the gateway publishes")
+        setup.has_successor = False
+        await last.hand_over([SHARD])
+        assert setup.retained()[setup.topic("bridge")] == b"offline"
+        last.start_shards([SHARD])
+        await setup.until(lambda: setup.newest(setup.topic("bridge")) == b"online", "the bridge runs again")
+
     async def test_a_dropped_shard_stops_at_once(self, setup: BridgeSetup) -> None:
         bridges = setup.build(holds=lambda _: True)
         bridges.start_shards([SHARD])

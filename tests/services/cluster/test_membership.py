@@ -73,6 +73,18 @@ class TestLeaving:
         assert asyncio.get_running_loop().time() - start < 1
         await cluster.stop(leaving)
 
+    async def test_a_member_has_a_successor_if_another_member_stays(self, cluster: TestCluster) -> None:
+        first = await cluster.start("first")
+        found = [first.membership.has_successor]
+        second = await cluster.start("second")
+        await cluster.settle()
+        found += [first.membership.has_successor, second.membership.has_successor]
+        first.membership.begin_leave()
+        await asyncio.sleep(2)
+        found += [first.membership.has_successor, second.membership.has_successor]
+        assert found == [False, True, True, True, False]
+        await cluster.stop(first)
+
     async def test_shards_without_orders_do_not_wait_for_busy_shards(self, cluster: TestCluster) -> None:
         first, second = await cluster.start("first"), await cluster.start("second")
         await cluster.settle()

@@ -129,7 +129,7 @@ class Bridge:
             await self._run()
 
     async def _run(self) -> None:
-        self._is_ending = False
+        self._is_ending = self._is_signing_off = False
         workers = [asyncio.create_task(self._execute_commands(), name="commands of a bridge") for _ in range(WORKERS)]
         try:
             await self._broker.run(self)

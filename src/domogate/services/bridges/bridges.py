@@ -22,10 +22,20 @@ _SIGN_OFF = 1.0
 class Bridges:
     """Starts and stops the bridges. Register `apply` as a listener of the store, after the listener of the read model."""
 
-    def __init__(self, bridges: Sequence[Bridge], *, holds: Callable[[Id], bool] | None = None) -> None:
-        """`holds` returns whether this gateway of a cluster holds a plant. None means that this gateway holds all plants."""
+    def __init__(
+        self,
+        bridges: Sequence[Bridge],
+        *,
+        holds: Callable[[Id], bool] | None = None,
+        has_successor: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`holds` returns whether this gateway of a cluster holds a plant. None means that this gateway holds all plants.
+
+        `has_successor` returns whether another gateway of the cluster runs the bridges that this gateway hands over.
+        """
         self._bridges = tuple(bridges)
         self._holds = holds
+        self._has_successor = has_successor
         self._by_plant: dict[Id, list[Bridge]] = {}
         self._running: dict[Bridge, asyncio.Task[None]] = {}
 
@@ -44,9 +54,7 @@ class Bridges:
 
     async def stop(self) -> None:
         """Let each bridge publish that its modules are not available any more, and disconnect it from its broker."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_SIGN_OFF):
-                await asyncio.gather(*(bridge.sign_off() for bridge in self._running), return_exceptions=True)
+        await _sign_off(tuple(self._running))
         await self._end(tuple(self._running))
 
     def apply(self, changes: Sequence[Change]) -> None:
@@ -73,7 +81,9 @@ class Bridges:
         self._start(bridge for bridge in wanted if self._holds is None or self._holds(bridge.plan.plant_id))
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Disconnect the bridges of these shards. The modules stay available: another gateway publishes them."""
+        """Disconnect the bridges of these shards. The modules stay available if another gateway publishes them."""
+        if not self._has_successor():
+            await _sign_off(self._list_running(shards))
         await self._end(self._list_running(shards))
 
     def drop_shards(self, shards: Collection[int]) -> None:
@@ -98,6 +108,12 @@ class Bridges:
     def _forget(self, bridge: Bridge) -> asyncio.Task[None]:
         self._by_plant[bridge.plan.plant_id].remove(bridge)
         return self._running.pop(bridge)
+
+
+async def _sign_off(bridges: Collection[Bridge]) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_SIGN_OFF):
+            await asyncio.gather(*(bridge.sign_off() for bridge in bridges), return_exceptions=True)
 
 
 async def _keep_running(bridge: Bridge) -> None:

@@ -158,6 +158,11 @@ class Membership:
         """
         return [m.member.id for m in self.members if m.member.id != self.known_as and m.link is not MessageLink.CUT_OFF]
 
+    @property
+    def has_successor(self) -> bool:
+        """Whether another member, which is not leaving, can take the shards of this member."""
+        return any(live.member.id != self.known_as and not live.is_leaving for live in self.members)
+
     # life cycle
 
     async def start(self) -> None:
