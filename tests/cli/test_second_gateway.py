@@ -70,6 +70,8 @@ def test_several_processes_need_several_ports_for_metrics(domogate: CommandLine)
     member = ("--database", "postgresql://gate@127.0.0.1:1/homes", "--nats", "nats://127.0.0.1:1", "--cluster", "north")
     said = domogate.refused("serve", "--processes", "3", *member, "--port", "9002", "--metrics-port", "9000", code=2)
     assert "each process has its own port for /metrics, here 9000 to 9002" in said
+    said = domogate.refused("serve", "--processes", "3", *member, "--metrics-port", "65534", code=2)
+    assert "65535 is the last port; choose a lower metrics_port." in said
 
 
 def test_a_supervisor_ends_if_its_first_process_cannot_start(tmp_path: Path) -> None:

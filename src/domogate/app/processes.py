@@ -33,6 +33,8 @@ _HEALTHY = 60.0
 _DRAINS, _SLACK = 2, 10.0
 """A stopping process is killed if it still runs after `_DRAINS` times the setting `drain` plus `_SLACK` seconds."""
 
+_LAST_PORT = 65_535
+
 
 class GatewayProcess:
     """This process, if a supervisor started it: its number, and the socket to the supervisor."""
@@ -232,6 +234,8 @@ def _check(settings: Settings, processes: int) -> None:
             f"each process has its own port for /metrics, here {metrics} to {metrics + processes - 1}, and {settings.port} is"
             " the port of the API; choose another metrics_port."
         )
+    elif metrics and metrics + processes - 1 > _LAST_PORT:
+        problem = f"each process has its own port for /metrics, and {_LAST_PORT} is the last port; choose a lower metrics_port."
     else:
         return
     raise BadSettings([Mistake("processes", "flag --processes", problem)])
