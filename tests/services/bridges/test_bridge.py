@@ -99,6 +99,7 @@ class TestRights:
 
     async def test_a_removed_module_is_removed_from_the_broker(self, setup: BridgeSetup) -> None:
         await setup.start()
+        await setup.until(lambda: setup.topic(LOCK, "state") in setup.retained(), "the lock is published")
         rest = msgspec.structs.replace(STUDIO, modules=tuple(one for one in STUDIO.modules if one.id != LIGHT))
         changed = msgspec.structs.replace(VILLA, topology=Topology(ambients=(rest,)), states=())
         await setup.api.env.store.import_estate(Estate(users=(ANNA,), plants=(changed,)), prune=True)
