@@ -126,6 +126,7 @@ class TestValues:
             ({"public_url": "http://home.example.com:80/Base/"}, "http://home.example.com/Base"),
             ({"public_url": "http://home.example.com:443"}, "http://home.example.com:443"),
             ({"public_url": "https://häuser.example"}, "https://xn--huser-gra.example"),
+            ({"public_url": "https://straße.example"}, "https://straße.example"),
             ({"public_url": "https://[2001:DB8:0::1]"}, "https://[2001:db8::1]"),
             ({"port": 80}, "http://127.0.0.1"),
             ({"host": "Server", "port": 8080}, "http://server:8080"),

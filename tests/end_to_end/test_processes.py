@@ -132,7 +132,7 @@ def test_they_share_a_port_are_started_again_and_end_together(tmp_path: Path, se
         assert before[1] in processes.list_pids()
         for number in (1, 2):
             eventually(partial(processes.has_answered, number), f"process {number} answers", PATIENCE)
-        assert "a process has ended; it is started again" in processes.log
+        assert "a process does not run; it is started again" in processes.log
         assert all(f"process={name}" in processes.log for name in ("1", "2", "supervisor"))
         eventually(lambda: processes.is_driven_by(names), "the lease of the killed process has ended", PATIENCE)
         pids = processes.list_pids()

@@ -150,7 +150,7 @@ class Supervisor:
                 return
             if time.monotonic() - started_at >= _HEALTHY:
                 pause = _FIRST_PAUSE
-            _log.error("a process has ended; it is started again", number=number, reason=ended, pause=pause)
+            _log.error("a process does not run; it is started again", number=number, reason=ended, pause=pause)
             await wait_for_event(self._stopping, pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

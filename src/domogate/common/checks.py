@@ -13,7 +13,7 @@ def between(low: float, high: float) -> Callable[[float], float]:
 
 
 MOST = 1e10
-"""In seconds, about 317 years. A time that is much later could not be written with a year of four digits."""
+"""As seconds, this is about 317 years. A time that is much later could not be written with a year of four digits."""
 
 
 def positive(value: float) -> float:

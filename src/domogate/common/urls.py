@@ -42,7 +42,9 @@ def normalize_url(url: str) -> str:
     with suppress(ValueError):
         host = str(ip_address(host))
     with suppress(UnicodeError):
-        host = host.encode("idna").decode() if not host.isascii() else host
+        encoded = host.encode("idna")
+        # The codec changes some letters, such as ß, to others. Browsers do not: for them it would be another host.
+        host = encoded.decode() if encoded.decode("idna") == host else host
     name = f"[{host}]" if ":" in host else host
     port = "" if parts.port in (None, _USUAL_PORTS.get(parts.scheme)) else f":{parts.port}"
     return f"{parts.scheme}://{name}{port}{parts.path.rstrip('/')}"

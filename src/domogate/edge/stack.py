@@ -155,6 +155,7 @@ class Edge:
             operation = scope.get(OPERATION) or self._surface_of(scope["path"])
             self._end(started, operation, status, asked, is_stream=scope.get(STREAM, False))
         if not status:
+            scope.pop(STREAM, None)  # The request is counted already.
             # The server drops this answer if the client has disconnected.
             await self._send_failure(scope, tagged_send)
 

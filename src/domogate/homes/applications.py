@@ -17,8 +17,8 @@ OPERATIONS = OperationTable("applications")
 class OwnWebhookOut(OutputModel, frozen=True):
     """A URL to which the gateway sends the events of a home for an application.
 
-    Only its host is shown: the rest may be secret. `nextAttemptAt` is null if no event waits. If an event waits and
-    `failingSince` is null, the receiver refused the event, or the person must first renew the password or accept the terms.
+    Only its host is shown: the rest may be secret. If `failingSince` is null, `nextAttemptAt` is null if no event waits. If an
+    event waits then, the receiver refused the event, or the person must first renew the password or accept the terms.
     """
 
     id: str

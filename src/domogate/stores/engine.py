@@ -149,7 +149,7 @@ class Database(ABC):
 
     @abstractmethod
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
-        """Reserve cursors for a transaction with so many events. `exclusive`: it has the exclusive lock. Raises ValueError."""
+        """Reserve cursors for so many events. Raises ValueError if this needs the exclusive lock, and `exclusive` is False."""
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:

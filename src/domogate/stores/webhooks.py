@@ -197,11 +197,11 @@ def move_webhooks(tx: Transaction, moves: Sequence[Move]) -> Sequence[bool]:
     return [tx.connection.execute(_IS_ACTIVE, {"of_id": of_id}).first() is not None for of_id, _ in moves]
 
 
-def hold_webhook(tx: Transaction, webhook: Webhook, dead: Sequence[PendingDelivery] = ()) -> bool:
+def hold_webhook(tx: Transaction, webhook: Webhook, pending: Sequence[PendingDelivery] = ()) -> bool:
     held = {name: getattr(webhook, name) for name in _HELD} | {"problem": storable(webhook.problem)}
     if tx.connection.execute(_update_active(webhook.id).values(held)).rowcount == 0:
         return False
-    for item in dead:
+    for item in pending:
         save_pending(tx, item)
     return True
 
@@ -326,8 +326,8 @@ class SqlWebhooks(SqlSubject):
             return await self._moves.add(webhook.id, position)
         return await self._deliver(webhook, move_webhook, webhook.id, position, pending)
 
-    async def hold_webhook(self, webhook: Webhook, dead: Sequence[PendingDelivery] = ()) -> bool:
-        return await self._deliver(webhook, hold_webhook, webhook, dead)
+    async def hold_webhook(self, webhook: Webhook, pending: Sequence[PendingDelivery] = ()) -> bool:
+        return await self._deliver(webhook, hold_webhook, webhook, pending)
 
     async def save_pending(self, webhook: Webhook, pending: PendingDelivery) -> None:
         await self._deliver(webhook, save_pending, pending)

@@ -1,5 +1,6 @@
 """The plants of the read model, if states are reported and plants change while a plant is read from the store."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -28,12 +29,15 @@ class SlowStore:
         self.cursor, self.level = cursor, 0
         self.meanwhile: Callable[[], None] = lambda: None
         self.reads = 0
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
 
     async def find_plant(self, _plant_id: Id) -> StoredPlant:
         self.reads += 1
         state = StoredState(LightState(on=True, level=self.level), True, NOW)
         found = StoredPlant(HOUSE, HOUSE_TOPOLOGY, {LAMP.id: state}, self.cursor)
         self.meanwhile()
+        await self.may_answer.wait()
         return found
 
     async def find_spare_parts(self, _unit: str) -> None: ...
@@ -86,3 +90,24 @@ class TestStatesWhileAPlantIsRead:
         store.meanwhile = change
         assert level_of(await read_model.get_plant(HOUSE.id)) == 70
         assert store.reads == 2
+
+    async def test_two_reads_of_a_plant_at_the_same_time_both_get_them(self) -> None:
+        """A caller that comes during the last attempt of a read begins its own read."""
+        store, attempts = SlowStore(cursor=10), 5
+        read_model = opened(store)
+
+        def change() -> None:
+            if store.reads < attempts:
+                read_model.apply([plant_changed(10 + store.reads)])
+            else:
+                store.may_answer.clear()
+
+        store.meanwhile = change
+        reading = []
+        for reads in (attempts, attempts + 1):
+            reading.append(asyncio.create_task(read_model.get_plant(HOUSE.id)))
+            while store.reads < reads:
+                await asyncio.sleep(0)
+        read_model.apply([reported(20, 50)])
+        store.may_answer.set()
+        assert [level_of(plant) for plant in await asyncio.gather(*reading)] == [50, 50]

@@ -43,16 +43,15 @@ export function HoldButton({ icon, question, onHeld, disabled = false, children 
     timer.current = setTimeout(() => {
       release();
       hasActed.current = true;
+      // Not a listener of the button: a button that is disabled meanwhile gets no event.
+      addEventListener("pointerup", () => setTimeout(() => (hasActed.current = false), CLICK_WITHIN), { once: true });
       onHeld();
     }, HELD_FOR);
   };
   const releaseKey = (event: KeyboardEvent): void => {
     if (isPressing(event) && timer.current !== undefined) setAsking(true);
+    hasActed.current = false; // No click follows a key.
     release();
-  };
-  const releasePointer = (): void => {
-    release();
-    setTimeout(() => (hasActed.current = false), CLICK_WITHIN);
   };
   return (
     <>
@@ -62,7 +61,7 @@ export function HoldButton({ icon, question, onHeld, disabled = false, children 
         disabled={disabled}
         title={t("homes.hold")}
         onPointerDown={(event) => event.button === 0 && press()}
-        onPointerUp={releasePointer}
+        onPointerUp={release}
         onPointerLeave={release}
         onPointerCancel={release}
         onBlur={release}

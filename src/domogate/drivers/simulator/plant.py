@@ -203,7 +203,9 @@ class SimulatedPlant:
     def _keep(self, attached: AttachedModule, now: float) -> SimulatedModule:
         module = self._modules[attached.module.id]
         if module.matches(attached.module):
-            module.reported, module.reachable = attached.last.state, attached.last.reachable
+            if module.device is None or module.device.state != attached.last.state:  # A report may wait to be stored.
+                module.reported = attached.last.state
+            module.reachable = attached.last.reachable
             return module
         last = FirstState(attached.module.id, module.reported, module.reachable)
         renewed = self._create(AttachedModule(attached.module, last, attached.reported_at), now)

@@ -65,10 +65,10 @@ class WebhookStore(Protocol):
         """
         ...
 
-    async def hold_webhook(self, webhook: Webhook, dead: Sequence[PendingDelivery] = ()) -> bool:
+    async def hold_webhook(self, webhook: Webhook, pending: Sequence[PendingDelivery] = ()) -> bool:
         """Store that the webhook waits: its `position`, `failing_since`, `failures`, `next_at` and `problem`.
 
-        `dead` are events up to `position` that were given up. They are stored as dead letters in the same commit.
+        `pending` are events up to `position` that wait or were given up. They are stored in the same commit.
 
         Return False if the webhook has ended or was deleted.
         """

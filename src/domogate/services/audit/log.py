@@ -210,6 +210,9 @@ class AuditLog(AuditTrail):
         if changes == self._user_changes:
             self._pseudonyms |= found
             _drop_oldest(self._pseudonyms, self._cached_users)
+        else:  # A user may be deleted now: the entries of this user still need the pseudonym.
+            self._former_pseudonyms |= found
+            _drop_oldest(self._former_pseudonyms, self._cached_users)
         former = self._former_pseudonyms
         return known | {user_id: former[user_id] for user_id in missing if user_id in former} | found
 

@@ -12,6 +12,9 @@ from domogate.domain.plants import Ambient, Floor, Member, Module, Plant, PlantT
 from domogate.ports import ImportSummary, PlantEditStore, PlantStore
 from domogate.services.refusals import Conflict, Invalid, NotFound, Reason
 
+_ATTEMPTS = 10
+"""A change is checked at most this number of times. It is checked again if others changed the plant meanwhile."""
+
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -217,7 +220,7 @@ class PlantEditor:
         return results[-1]
 
     async def _edit(self, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
-        while True:
+        for _ in range(_ATTEMPTS):
             stored = await self._store.find_plant(plant_id)
             if stored is None:
                 raise NotFound(f"There is no plant {plant_id}.")
@@ -230,6 +233,7 @@ class PlantEditor:
                 continue
             except ValueError as error:
                 raise Conflict(f"Nothing was changed: {error}.") from None
+        raise Conflict("Nothing was changed: others change this plant all the time. Try again later.")
 
     async def _refuse_problems(self, before: EstatePlant | None, after: EstatePlant) -> None:
         problems = await self._check(before, after)

@@ -132,8 +132,8 @@ class ReadModel:
 
     def __init__(self, store: ReadModelStore, *, max_modules: int) -> None:
         self._store = store
-        self._new_states: dict[Id, dict[Id, tuple[int, StateChanged]]] = {}
-        """For each plant that is being read from the store: the newest state of each module that was committed meanwhile.
+        self._new_states: dict[Id, list[dict[Id, tuple[int, StateChanged]]]] = {}
+        """For each read of a plant from the store: the newest state of each module that was committed meanwhile.
 
         These states are added to the plant. The plant is not read again for them: the modules of a large plant report so often
         that each attempt would be out of date.
@@ -202,19 +202,23 @@ class ReadModel:
             self._spare_parts.apply(others)
 
     def _apply_state(self, event: StateChanged, cursor: int) -> None:
-        fetching = self._new_states.get(event.plant_id)
-        if fetching is not None:
-            fetching[event.module_id] = cursor, event
+        for new_states in self._new_states.get(event.plant_id, ()):
+            new_states[event.module_id] = cursor, event
         plant = self._plants.peek(event.plant_id)
         if plant is not None:
             plant.take(event, cursor)
 
     async def _fetch_plant(self, plant_id: Id) -> PlantView | None:
-        new_states = self._new_states[plant_id] = {}
+        new_states: dict[Id, tuple[int, StateChanged]] = {}
+        reads = self._new_states.setdefault(plant_id, [])
+        reads.append(new_states)
         try:
             stored = await self._store.find_plant(plant_id)
         finally:
-            del self._new_states[plant_id]
+            # Not `remove`, which compares the content: two reads of a plant can run at the same time.
+            reads[:] = [other for other in reads if other is not new_states]
+            if not reads:
+                del self._new_states[plant_id]
         if stored is None:
             return None
         plant = PlantView(stored)
