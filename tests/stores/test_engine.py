@@ -36,7 +36,6 @@ from support.stores import (
     LAMP_IS_ON,
     SMALL,
     OpenStore,
-    a_session,
     an_id,
     observe_statements,
     record_statements,
@@ -249,10 +248,10 @@ class TestTransactionsOnSqlite:
     async def test_a_failed_write_leaves_no_open_transaction(self, tmp_path: Path, open_store: OpenStore) -> None:
         path = tmp_path / "x.db"
         store = await open_store(sqlite_url(path))
-        with pytest.raises(ValueError, match="no user"):
-            await store.add_session(a_session(1))  # The database driver executes its only statement.
-        await store.add_user(ANNA)
         grant = Grant(an_id(7), ANNA.id, "unknown", (), GrantType.AUTHORIZATION_CODE, created_at=NOW)
+        with pytest.raises(ValueError, match="no user"):
+            await store.add_grant(grant)  # The database driver executes its only statement.
+        await store.add_user(ANNA)
         with pytest.raises(ValueError, match="no client"):
             await store.add_grant(grant)  # SQLAlchemy executes its last statement.
         with closing(sqlite3.connect(path, timeout=0.1)) as connection:
