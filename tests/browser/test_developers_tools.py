@@ -158,9 +158,7 @@ async def test_the_event_stream_resumes_after_a_pause(chromium: Browser, demo: G
     switch_lamp(demo, on=False)
     async with visit(chromium, demo, who=ANNA) as walk:
         page = walk.page
-        await walk.open("/developers/stream")
-        await page.get_by_label("Kind").select_option("state")
-        await page.get_by_role("button", name="Connect").click()
+        await connect_stream(walk, "state")
         await expect(page.get_by_role("listitem").filter(has_text="ready")).to_have_count(1)
         switch_lamp(demo, on=True)
         lamp = page.get_by_role("listitem").filter(has_text="Ceiling lamp")
@@ -181,13 +179,17 @@ async def test_the_event_stream_uses_a_filter_that_is_changed_while_it_is_connec
     switch_lamp(demo, on=False)
     async with visit(chromium, demo, who=ANNA) as walk:
         page = walk.page
-        await walk.open("/developers/stream")
-        await page.get_by_label("Kind").select_option("people")
-        await page.get_by_role("button", name="Connect").click()
+        await connect_stream(walk, "people")
         await expect(page.get_by_role("status").get_by_text("Connected")).to_be_visible()
         await page.get_by_label("Kind").select_option("state")
         switch_lamp(demo, on=True)
         await expect(page.get_by_role("listitem").filter(has_text="Ceiling lamp")).not_to_have_count(0)
+
+
+async def connect_stream(walk: Walk, kind: str) -> None:
+    await walk.open("/developers/stream")
+    await walk.page.get_by_label("Kind").select_option(kind)
+    await walk.page.get_by_role("button", name="Connect").click()
 
 
 def switch_lamp(gateway: Gateway, *, on: bool) -> None:

@@ -91,6 +91,14 @@ def join_header(headers: Sequence[Header], wanted: bytes) -> bytes | None:
     return b", ".join(values) if values else None
 
 
+def matches_etag(if_none_match: bytes | None, etag: bytes | None) -> bool:
+    """Whether If-None-Match is `*` or contains the ETag, by weak comparison (RFC 9110 §13.1.2)."""
+    if if_none_match is None:
+        return False
+    given = [tag.strip().removeprefix(b"W/") for tag in if_none_match.split(b",")]
+    return etag in given or given == [b"*"]
+
+
 def make_answer(status: int, body: bytes, headers: Mapping[str, str], media_type: str | None = None) -> Answer:
     """Return an answer with these headers and the headers of its body (content-length and content-type).
 

@@ -2,7 +2,7 @@
 page.
 """
 
-from domogate.common.http_messages import Answer, Request, join_header, make_answer
+from domogate.common.http_messages import Answer, Request, join_header, make_answer, matches_etag
 from domogate.console.files import File
 
 CHECKED = "no-cache"
@@ -26,19 +26,14 @@ def make_page_headers(script_hashes: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 def answer_file(request: Request, file: File, headers: dict[str, str], status: int = 200) -> Answer:
-    body, coding = file.encode(_read_list(request, b"accept-encoding"))
+    body, coding = file.encode((join_header(request.headers, b"accept-encoding") or b"").decode("latin-1"))
     etag = f'"{file.etag}-{coding}"' if coding else f'"{file.etag}"'
-    known = {tag.strip().removeprefix("W/") for tag in _read_list(request, b"if-none-match")[:1000].split(",")}
     common = {**_FILE_HEADERS, **headers, "etag": etag}
-    if status == 200 and (etag in known or "*" in known):
+    if status == 200 and matches_etag(join_header(request.headers, b"if-none-match"), etag.encode()):
         return make_answer(304, b"", common)
     if coding:
         common["content-encoding"] = coding
     return make_answer(status, body, common, file.media_type)
-
-
-def _read_list(request: Request, name: bytes) -> str:
-    return (join_header(request.headers, name) or b"").decode("latin-1")
 
 
 def answer_not_built(page: bytes) -> Answer:

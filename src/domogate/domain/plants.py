@@ -174,6 +174,10 @@ class Topology(msgspec.Struct, frozen=True, gc=False):
             yield from ambient.modules
         yield from self.modules
 
+    def has_controller(self) -> bool:
+        """Whether the plant has an emergency controller. Such a plant is a site."""
+        return any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in self.every_module())
+
     def every_device(self) -> Iterator[Module]:
         """Yield all modules except scenes."""
         return (module for module in self.every_module() if module.kind is not DeviceKind.SCENE)

@@ -105,7 +105,7 @@ class EstateBuilder:
             ambients=content.build_ambients(record),
             modules=content.build_modules(record),
         )
-        is_site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
+        is_site = topology.has_controller()
         plant = words.PLANT.read(
             record,
             **_ids(record),

@@ -18,6 +18,7 @@ from domogate.common.http_messages import (
     Request,
     Scope,
     Send,
+    matches_etag,
     receive_body,
     request_of,
     send_answer,
@@ -142,7 +143,7 @@ class FamilyApp:
                     self._routes.keep(asked, target)
                 request.notes["family"] = _Parsed(target, headers, key, unverified_token, principal)
             answer = await operation.handler(self._services, call)
-            if answer.not_modified is not None and _matches(headers.get(b"if-none-match"), answer.etag):
+            if answer.not_modified is not None and matches_etag(headers.get(b"if-none-match"), answer.etag):
                 answer = answer.not_modified
         except Fault as fault:
             answer = self._refuse(fault, operation)
@@ -272,14 +273,6 @@ def _check_accept(accept: bytes | None) -> None:
 def _is_zero_weight(parameter: bytes) -> bool:
     name, _, weight = parameter.partition(b"=")
     return name.strip() == b"q" and weight.strip().rstrip(b"0") in (b"", b"0.", b".")
-
-
-def _matches(if_none_match: bytes | None, etag: bytes | None) -> bool:
-    """Whether If-None-Match is `*` or contains the ETag, by weak comparison (RFC 9110 §13.1.2)."""
-    if if_none_match is None:
-        return False
-    given = [tag.strip().removeprefix(b"W/") for tag in if_none_match.split(b",")]
-    return etag in given or given == [b"*"]
 
 
 def _lifecycle_headers(lifecycle: Lifecycle, sunset: date | None) -> list[Header]:

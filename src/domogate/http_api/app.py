@@ -15,6 +15,7 @@ from domogate.common.http_messages import (
     Send,
     join_header,
     make_answer,
+    matches_etag,
     request_of,
     send_answer,
 )
@@ -150,11 +151,9 @@ class SurfaceApp(Generic[S, C]):
 def _with_etag(content: bytes, request: Request) -> Answer:
     etag = f'"{hashlib.blake2b(content, digest_size=16).hexdigest()}"'
     headers = {"etag": etag, "cache-control": "private, no-cache"}
-    sent = join_header(request.headers, b"if-none-match") or b""
-    known = {given.strip().removeprefix(b"W/") for given in sent.split(b",")}
-    if known.isdisjoint({etag.encode(), b"*"}):
-        return make_answer(200, content, headers, JSON)
-    return make_answer(304, b"", headers)
+    if matches_etag(join_header(request.headers, b"if-none-match"), etag.encode()):
+        return make_answer(304, b"", headers)
+    return make_answer(200, content, headers, JSON)
 
 
 def _check_method(request: Request, allowed: Any) -> None:

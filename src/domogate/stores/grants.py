@@ -66,8 +66,12 @@ def _decode_plants(text: str) -> frozenset[Id]:
     return frozenset(map(Id, decode_texts(text)))
 
 
+def has_user(tx: Transaction, user_id: Id) -> bool:
+    return _USER.scalar(tx.connection, {"user_id": user_id}) is not None
+
+
 def require_user(tx: Transaction, user_id: Id) -> None:
-    if _USER.scalar(tx.connection, {"user_id": user_id}) is None:
+    if not has_user(tx, user_id):
         raise ValueError(f"there is no user {user_id}")
 
 

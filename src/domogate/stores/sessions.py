@@ -16,11 +16,11 @@ from domogate.stores import attempts
 from domogate.stores.codec import decode_texts, from_row, to_json, to_row
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
-from domogate.stores.grants import require_user, revoke_pages
+from domogate.stores.grants import has_user, require_user, revoke_pages
 from domogate.stores.passkeys import use_passkey
 from domogate.stores.recovery_codes import count_recovery_codes, replace_recovery_codes, use_recovery_code
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables.identity import links, sessions, totp_steps, users
+from domogate.stores.tables.identity import links, sessions, totp_steps
 from domogate.stores.write_lock import WriteLock
 
 _BY_TOKEN = select(sessions).where(sessions.c.token_hash == bindparam("token_hash"))
@@ -30,7 +30,6 @@ _OF_USER = (
     .order_by(sessions.c.seen_at.desc(), sessions.c.created_at.desc(), sessions.c.id)
 )
 _INSERT = DirectStatement(insert(sessions))
-_USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
 _LINK = select(links).where(links.c.token_hash == bindparam("token_hash"))
 _TAKE_LINK = delete(links).where(links.c.token_hash == bindparam("token_hash")).returning(*links.c)
 
@@ -53,7 +52,7 @@ def add_session(
     succeeded: Sequence[Attempt] = (),
     taken_back: Attempt | None = None,
 ) -> bool:
-    if tx.connection.execute(_USER, {"user_id": session.user_id}).first() is None:
+    if not has_user(tx, session.user_id):
         return False
     if totp_step is not None and not use_totp_step(tx, session.user_id, totp_step):
         return False
@@ -70,7 +69,7 @@ def add_session(
 
 
 def use_totp_step(tx: Transaction, user_id: Id, step: int) -> bool:
-    if tx.connection.execute(_USER, {"user_id": user_id}).first() is None:
+    if not has_user(tx, user_id):
         return False
     using = tx.database.insert(totp_steps)
     later = using.on_conflict_do_update(

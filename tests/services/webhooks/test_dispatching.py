@@ -1,6 +1,7 @@
 """Changes by other processes, how it stops, and failures of the gateway itself."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
@@ -27,6 +28,17 @@ pytestmark = pytest.mark.slow
 URL = "https://receiver.example/"
 AWAY = Undelivered("The receiver did not answer within 15 s.")
 DAY = 86_400.0
+
+
+def failing_access() -> tuple[Callable[..., Awaitable[None]], asyncio.Event]:
+    """A method of a store that always fails, and an event that says that it was called."""
+    failed = asyncio.Event()
+
+    async def fail(*_: Any) -> None:
+        failed.set()
+        raise OSError("disk")
+
+    return fail, failed
 
 
 class TestOtherProcesses:
@@ -120,12 +132,7 @@ class TestTrouble:
         self, setup: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("domogate.services.webhooks.dispatcher._RETRY", 0.01)
-        failed = asyncio.Event()
-
-        async def fail(*_: Any) -> None:
-            failed.set()
-            raise OSError("disk")
-
+        fail, failed = failing_access()
         with monkeypatch.context() as patched:
             patched.setattr(setup.store, "find_webhook", fail)
             await setup.register(URL)
@@ -137,12 +144,7 @@ class TestTrouble:
         self, setup: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("domogate.services.webhooks.dispatcher._RETRY", 0.01)
-        failed = asyncio.Event()
-
-        async def fail(*_: Any) -> None:
-            failed.set()
-            raise OSError("disk")
-
+        fail, failed = failing_access()
         webhook = await setup.register(URL)
         await setup.settle()
         sender.answer = 410

@@ -5,7 +5,6 @@ from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
-from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.ids import Id, derived_id, new_id
 from domogate.domain.plants import Ambient, Floor, Member, Module, Plant, PlantType, Topology
@@ -144,10 +143,6 @@ def _find(table: dict[Id, T], key: Id, noun: str) -> T:
     return found
 
 
-def _has_controller(topology: Topology) -> bool:
-    return any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
-
-
 def internal_id_of(identity: Id) -> Id:
     return derived_id("internal", identity)
 
@@ -213,7 +208,7 @@ class PlantEditor:
             results.append(change(draft))
             content = draft.build()
             # A plant stops being a site when its last controller is removed.
-            is_site = now.plant.emergency_lighting and (_has_controller(content) or not _has_controller(now.topology))
+            is_site = now.plant.emergency_lighting and (content.has_controller() or not now.topology.has_controller())
             return EstatePlant(msgspec.structs.replace(now.plant, emergency_lighting=is_site), content)
 
         await self._edit(plant_id, edit)
