@@ -56,6 +56,13 @@ class TestCalls:
         assert len(server.got) == 2
         assert other.got == []
 
+    def test_an_answer_that_is_not_encoded_as_it_says(self, ask: Ask) -> None:
+        plain = Step(headers={"content-encoding": "gzip"}, body=b'{"plants":[]}')
+        with scripted(plain) as server, pytest.raises(UnexpectedAnswer, match="Content-Encoding") as raised:
+            ask(server.url, list_plants, tokens=TOKENS)
+        assert raised.value.__cause__ is None
+        assert len(server.got) == 1
+
     def test_a_token_that_cannot_be_sent_is_not_shown(self, ask: Ask) -> None:
         with scripted(Step()) as server, pytest.raises(DomogateError) as raised:
             ask(server.url, list_plants, tokens=Tokens(id_token="sesame\nsesame"))

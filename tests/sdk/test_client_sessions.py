@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from domogate_client import AsyncClient, Client, Session, Tokens
+from domogate_client import AsyncClient, Client, FileTokenStore, Session, Tokens
 from domogate_client import tokens as token_module
 from domogate_client._lock import SharedLock
 from domogate_client.errors import DeadlineExceeded, LoginFailed, LoginRequired, NoAnswer
@@ -48,6 +49,19 @@ class TestSharing:
                     threads = [loop.run_in_executor(pool, blocking.homeauto.list_plants) for _ in range(4)]
                     await asyncio.gather(*threads, *(awaiting.homeauto.list_plants() for _ in range(4)))
             assert refreshes(server) == 1
+
+    @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"access_token":1}', b"\xff\xfe"])
+    def test_a_damaged_file_asks_for_a_login(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "tokens.json"
+        path.write_bytes(content)
+        store = FileTokenStore(path)
+        with (
+            Client("http://127.0.0.1:1", session=Session(store=store)) as client,
+            pytest.raises(LoginRequired, match=r"tokens\.json does not contain tokens; log in again"),
+        ):
+            client.homeauto.list_plants()
+        store.save(OLD)
+        assert store.load() == OLD
 
     def test_a_session_outlives_an_event_loop(self) -> None:
         session = Session(tokens=OLD)

@@ -51,6 +51,11 @@ async def _until(ends: float, waiting: Awaitable[T]) -> T:
         raise httpx.ReadTimeout("the answer was not complete at the deadline") from None
 
 
+def _unexpected_encoding(error: httpx.DecodingError) -> UnexpectedAnswer:
+    """The error of httpx refers to the request, which has secrets in its headers."""
+    return UnexpectedAnswer(f"the answer is not encoded as its header Content-Encoding says: {error}")
+
+
 def _resume(flow: Flow[Any], result: Any, error: Exception | None) -> Any:
     """Continue a flow and return its next effect. Raises StopIteration at the end of the flow."""
     return flow.send(result) if error is None else flow.throw(error)
@@ -90,6 +95,8 @@ class SyncDriver:
         """Return the result of the effect, or the error."""
         try:
             return self._perform(effect), None
+        except httpx.DecodingError as error:
+            return None, _unexpected_encoding(error)
         except Exception as error:
             return None, error
 
@@ -162,6 +169,8 @@ class AsyncDriver:
         """Return the result of the effect, or the error."""
         try:
             return await self._perform(effect), None
+        except httpx.DecodingError as error:
+            return None, _unexpected_encoding(error)
         except Exception as error:
             return None, error
 

@@ -80,6 +80,8 @@ class FileTokenStore:
             return msgspec.json.decode(self._path.read_bytes(), type=Tokens)
         except FileNotFoundError:
             return None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise LoginRequired("login_required", f"the file {self._path} does not contain tokens; log in again") from None
 
     def save(self, tokens: Tokens) -> None:
         # A new file replaces the old file at once, so that a crash leaves either the old or the new tokens.
