@@ -14,7 +14,15 @@ ROOT = Path(__file__).parents[2]
 CHECKS = ROOT / "tests" / "support" / "coordinator_checks.py"
 
 
-@pytest.mark.parametrize("check", ["a_failed_read_is_repeated", "sockets_appear_with_the_first_state"])
+CHECK_NAMES = (
+    "a_failed_read_is_repeated",
+    "sockets_appear_with_the_first_state",
+    "a_removed_module_is_refused_in_words",
+    "programs_with_names_of_other_presets_can_be_chosen",
+)
+
+
+@pytest.mark.parametrize("check", CHECK_NAMES)
 def test_check(check: str, tmp_path: Path) -> None:
     """`support/coordinator_checks.py` has the checks: Home Assistant needs another environment than these tests."""
     try:

@@ -13,18 +13,21 @@ from typing import Any, cast
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import device_registry, entity_registry
+from msgspec import UNSET
 
 sys.path.insert(0, sys.argv[1])
 
 from domogate_client import AsyncClient
-from domogate_client.errors import GatewayFailed
+from domogate_client.errors import GatewayFailed, NotFound
 from domogate_client.events import ModuleEvent
 from domogate_client.models.events import ModuleData, Ready
 from domogate_client.models.home import Module, WholeHome
-from domogate_client.models.states import MultisocketState
+from domogate_client.models.home_common import Program
+from domogate_client.models.states import MultisocketState, ThermostatState
+from integrations.homeassistant.custom_components.domogate import camera, climate, scene, switch
 from integrations.homeassistant.custom_components.domogate import coordinator as coordinator_module
-from integrations.homeassistant.custom_components.domogate import switch
 from integrations.homeassistant.custom_components.domogate.const import DOMAIN
 
 HOME, SOCKETS = "ca5a0001-0000-4000-8000-000000000000", "ca5a0001-0100-4000-8000-000000000009"
@@ -38,7 +41,15 @@ class FakeGateway:
         self.failures = 0
         self.reads = 0
         self.items: asyncio.Queue[Any] = asyncio.Queue()
-        self.home = SimpleNamespace(iterate_homes=self._iterate_homes, get_home=self._get_home)
+        self.module = _fill(Module, id=SOCKETS, kind="multisocket", name="Sockets", reachable=True, state=None)
+        self.commands: list[Any] = []
+        self.home = SimpleNamespace(
+            iterate_homes=self._iterate_homes,
+            get_home=self._get_home,
+            command_module=self._command,
+            get_picture=self._refuse,
+            run_scene=self._refuse,
+        )
         self.events = SimpleNamespace(listen=lambda **_: _Stream(self.items))
 
     async def _iterate_homes(self) -> AsyncIterator[SimpleNamespace]:
@@ -49,9 +60,17 @@ class FakeGateway:
         if self.failures:
             self.failures -= 1
             raise GatewayFailed("The gateway failed.", status=500)
-        module = _fill(Module, id=SOCKETS, kind="multisocket", name="Sockets", reachable=True, state=None)
-        home: WholeHome = _fill(WholeHome, id=HOME, name="Home", type="house", modules=[module], rooms=[], floors=[])
+        home: WholeHome = _fill(WholeHome, id=HOME, name="Home", type="house", modules=[self.module], rooms=[], floors=[])
         return home
+
+    async def _command(self, home_id: str, module_id: str, command: Any) -> SimpleNamespace:
+        if module_id != self.module.id:
+            await self._refuse(home_id, module_id)
+        self.commands.append(command)
+        return SimpleNamespace(outcome="confirmed")
+
+    async def _refuse(self, _home_id: str, _module_id: str) -> None:
+        raise NotFound("There is no such module.", status=404)
 
 
 def _fill(of: Any, /, **fields: Any) -> Any:
@@ -130,6 +149,40 @@ async def sockets_appear_with_the_first_state() -> None:
     await until(lambda: gateway.items.empty())
     await until(lambda: bool(added))
     assert [entity.is_on for entity in added] == [True, False]
+
+
+async def a_removed_module_is_refused_in_words() -> None:
+    gateway = FakeGateway()
+    _, _, coordinator = await start(gateway)
+    socket = switch.DomogateSocket(coordinator, SOCKETS, 0)
+    picture = camera.DomogateCamera(coordinator, SOCKETS)
+    evening = scene.DomogateScene(coordinator, SOCKETS)
+    gateway.module = _fill(Module, id="another", kind="light", name="Lamp", reachable=True, state=None)
+    await coordinator.async_refresh()
+    assert not any((socket.available, picture.available, evening.available))
+    refusals = await asyncio.gather(socket.async_turn_on(), evening.async_activate(), return_exceptions=True)
+    assert [type(refusal) for refusal in refusals] == [HomeAssistantError, HomeAssistantError]
+    assert all("Sockets: There is no such module." in str(refusal) for refusal in refusals)
+    assert await picture.async_camera_image() is None
+
+
+async def programs_with_names_of_other_presets_can_be_chosen() -> None:
+    gateway = FakeGateway()
+    names = ["none", "boost", "Week", "Week"]
+    programs = [Program(number=number, name=name) for number, name in enumerate(names, 1)]
+    fields = {"id": SOCKETS, "kind": "chronothermostat", "name": "Bath", "reachable": True, "programs": programs}
+    gateway.module = _fill(Module, **fields, state=_fill(ThermostatState, mode="automatic", program=4))
+    _, _, coordinator = await start(gateway)
+    thermostat = climate.DomogateThermostat(coordinator, SOCKETS)
+    assert thermostat.preset_modes == ["none", "boost", "protection", "none (1)", "boost (2)", "Week", "Week (4)"]
+    assert thermostat.preset_mode == "Week (4)"
+    for preset in ("boost", "boost (2)", "Week (4)"):
+        await thermostat.async_set_preset_mode(preset)
+    assert [(command.mode, command.program) for command in gateway.commands] == [
+        ("boost", UNSET),
+        ("automatic", 2),
+        ("automatic", 4),
+    ]
 
 
 if __name__ == "__main__":

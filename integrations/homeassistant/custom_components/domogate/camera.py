@@ -14,7 +14,7 @@ from domogate_client.models.home import Module
 from domogate_client.models.states import CameraState
 
 from .const import LOGGER
-from .coordinator import DomogateCoordinator, Place
+from .coordinator import DomogateCoordinator
 from .entity import DomogateEntity, add_entities
 
 
@@ -51,12 +51,11 @@ class DomogateCamera(DomogateEntity[CameraState], Camera):
 
     async def async_camera_image(self, **_size: int | None) -> bytes | None:
         """Return the present picture. The gateway has one size."""
-        place: Place = self.coordinator.data[self._module_id]
         try:
             client: AsyncClient = self.coordinator.client
-            picture = await client.home.get_picture(place.home.id, self._module_id)
+            picture = await client.home.get_picture(self.place.home.id, self.module.id)
         except DomogateError as error:
-            LOGGER.warning("%s has no picture: %s", place.module.name, error)
+            LOGGER.warning("%s has no picture: %s", self.module.name, error)
             return None
         self.content_type = picture.media_type
         return picture.data

@@ -103,13 +103,22 @@ class DomogateThermostat(DomogateEntity[ThermostatState], ClimateEntity):
 
     @property
     def preset_modes(self) -> list[str]:
-        return [_NONE, *_PRESETS, *(program.name for program in self.module.programs)]
+        return [_NONE, *_PRESETS, *self._programs]
+
+    @property
+    def _programs(self) -> dict[str, int]:
+        """The numbers of the weekly programs by preset. A name that another preset has gets the number of its program."""
+        found: dict[str, int] = {}
+        for program in self.module.programs:
+            is_taken = program.name in (_NONE, *_PRESETS, *found)
+            found[f"{program.name} ({program.number})" if is_taken else program.name] = program.number
+        return found
 
     @property
     def preset_mode(self) -> str:
         state = self.state_of_module
         if state.mode == "automatic":
-            return next((program.name for program in self.module.programs if program.number == state.program), _NONE)
+            return next((preset for preset, number in self._programs.items() if number == state.program), _NONE)
         return next((preset for preset, command in _PRESETS.items() if command.mode == state.mode), _NONE)
 
     async def async_set_hvac_mode(self, hvac_mode: HVACMode) -> None:
@@ -124,11 +133,10 @@ class DomogateThermostat(DomogateEntity[ThermostatState], ClimateEntity):
 
     async def async_set_preset_mode(self, preset_mode: str) -> None:
         """Set boost, protection or a weekly program. Without a preset, the thermostat returns to its former mode."""
-        programs = {program.name: program.number for program in self.module.programs}
-        if preset_mode in programs:
-            await self.send(SetThermostat(mode="automatic", program=programs[preset_mode]))
-        elif preset_mode in _PRESETS:
+        if preset_mode in _PRESETS:
             await self.send(_PRESETS[preset_mode])
+        elif preset_mode in self._programs:
+            await self.send(SetThermostat(mode="automatic", program=self._programs[preset_mode]))
         else:
             await self.send(SetThermostat(mode="manual" if self.state_of_module.former_mode == "manual" else "automatic"))
 

@@ -65,11 +65,10 @@ class DomogateCoordinator(DataUpdateCoordinator[dict[str, Place]]):
         """Follow the event stream until Home Assistant unloads the config entry."""
         self.config_entry.async_create_background_task(self.hass, self._follow(), f"events of {self.name}")
 
-    async def command(self, module_id: str, command: Command) -> None:
+    async def command(self, place: Place, command: Command) -> None:
         """Send a command and wait until the device has executed it. An event shows the new state."""
-        place = self.data[module_id]
         try:
-            result = await self.client.home.command_module(place.home.id, module_id, command)
+            result = await self.client.home.command_module(place.home.id, place.module.id, command)
         except DomogateError as error:
             raise HomeAssistantError(f"{place.module.name}: {error}") from error
         if result.outcome != "confirmed":

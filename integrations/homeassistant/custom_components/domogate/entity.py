@@ -37,10 +37,14 @@ class DomogateEntity(CoordinatorEntity[DomogateCoordinator], Generic[S]):
         self._attr_device_info = _describe(coordinator.data[module_id])
 
     @property
-    def module(self) -> Module:
-        """The module as it is now, or as it was last if it was removed."""
+    def place(self) -> Place:
+        """The module and its home as they are now, or as they were last if the module was removed."""
         self._last = self.coordinator.data.get(self._module_id, self._last)
-        return self._last.module
+        return self._last
+
+    @property
+    def module(self) -> Module:
+        return self.place.module
 
     @property
     def state_of_module(self) -> S:
@@ -54,7 +58,7 @@ class DomogateEntity(CoordinatorEntity[DomogateCoordinator], Generic[S]):
 
     async def send(self, command: Command) -> None:
         """Send a command to the module."""
-        await self.coordinator.command(self._module_id, command)
+        await self.coordinator.command(self.place, command)
 
     @callback
     def _handle_coordinator_update(self) -> None:

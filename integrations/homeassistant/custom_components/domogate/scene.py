@@ -43,8 +43,7 @@ class DomogateScene(DomogateEntity[None], Scene):
 
     async def async_activate(self, **_kwargs: Any) -> None:
         """Run the scene."""
-        place = self.coordinator.data[self._module_id]
         try:
-            await self.coordinator.client.home.run_scene(place.home.id, self._module_id)
+            await self.coordinator.client.home.run_scene(self.place.home.id, self.module.id)
         except DomogateError as error:
-            raise HomeAssistantError(f"{place.module.name}: {error}") from error
+            raise HomeAssistantError(f"{self.module.name}: {error}") from error
