@@ -81,6 +81,20 @@ class TestTasmota:
         assert messages_of(codec, Kind.PLUG, SwitchPlug(on=True)) == [("home/it/do/POWER3", "ON")]
 
     @pytest.mark.parametrize(
+        ("total", "of_the_second", "of_all"),
+        [
+            ("1.5", {"power": 4.0}, {"power": 7.0, "energy": 1500.0}),
+            ("[1.0,0.5]", {"power": 4.0, "energy": 500.0}, {"power": 7.0, "energy": 1500.0}),  # SetOption129 1
+        ],
+    )
+    def test_a_relay_gets_only_its_own_energy(
+        self, total: str, of_the_second: dict[str, float], of_all: dict[str, float]
+    ) -> None:
+        sensor = f'{{"ENERGY":{{"Total":{total},"Power":[3,4]}}}}'.encode()
+        assert tasmota_codec(Kind.PLUG, relay=2).decode("tele/it/SENSOR", sensor) == of_the_second
+        assert tasmota_codec(Kind.ENERGYMETER).decode("tele/it/SENSOR", sensor) == of_all
+
+    @pytest.mark.parametrize(
         ("part", "relay", "properties", "told"),
         [
             ("color", 2, {"on": True, "level": 60, "hue": 21.0, "saturation": 55.0}, "Dimmer1"),

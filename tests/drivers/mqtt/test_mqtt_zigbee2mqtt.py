@@ -94,6 +94,7 @@ class TestZigbee2Mqtt:
         assert messages_of(sockets, Kind.MULTISOCKET, SwitchSocket(socket=1, on=True)) == [
             ("zigbee2mqtt/it/set", {"state_l2": "ON"})
         ]
+        assert [json.loads(it.payload) for it in sockets.encode_read()] == [{"state_l1": "", "state_l2": ""}]
         with pytest.raises(Unsupported, match="no socket 2"):
             messages_of(sockets, Kind.MULTISOCKET, SwitchSocket(socket=2, on=True))
         assert zigbee_codec(Kind.LIGHT, endpoint="l2").decode("zigbee2mqtt/it", payload) == {"on": False, "level": 100}

@@ -194,13 +194,19 @@ class Tasmota(Codec):
 
     def _read_energy(self, said: Mapping[str, Any], properties: Properties) -> None:
         power, total = said.get("Power"), said.get("Total")
-        if isinstance(power, list):  # a list with one value for each phase or channel
-            of_one = power[self._options.relay - 1 : self._options.relay]
-            power = of_one[0] if self._kind is not DeviceKind.ENERGYMETER and of_one else _sum(power)
-        if (watts := as_number(power)) is not None:
+        if isinstance(power, list) and not isinstance(total, list) and self._kind is not DeviceKind.ENERGYMETER:
+            total = None  # the energy of all channels together (SetOption129 of the device is 0)
+        if (watts := as_number(self._choose(power))) is not None:
             properties["power"] = max(0.0, watts)
-        if (kilowatt_hours := within(_sum(total) if isinstance(total, list) else total, 0, 1e9)) is not None:
+        if (kilowatt_hours := within(self._choose(total), 0, 1e9)) is not None:
             properties["energy"] = round(kilowatt_hours * 1000, 3)
+
+    def _choose(self, measured: object) -> object:
+        """A device with several phases or channels sends a list. A meter has all of them, a relay has its own."""
+        if not isinstance(measured, list):
+            return measured
+        of_one = measured[self._options.relay - 1 : self._options.relay]
+        return of_one[0] if self._kind is not DeviceKind.ENERGYMETER and of_one else _sum(measured)
 
     # encoding
 

@@ -224,15 +224,15 @@ class Zigbee2Mqtt(Codec):
         return _HEAT_OR_COOL[wanted.get("function", ThermostatFunction.HEATING)]
 
     def encode_read(self) -> Sequence[Publication]:
-        about = {
-            DeviceKind.CHRONOTHERMOSTAT: self._set_point,
-            DeviceKind.MULTISOCKET: f"state_{self._endpoints[0]}" if self._endpoints else "state",
-            DeviceKind.ENERGYMETER: f"power{self._suffix}",
-            DeviceKind.AUTOMATION: f"position{self._suffix}",
-        }.get(self._kind, f"state{self._suffix}")
         if self._kind in (DeviceKind.REMOTE, DeviceKind.GATEWAY):
             return ()  # A remote sleeps, and the bridge reports without being asked.
-        return (Publication(f"{self._topic}/get", msgspec.json.encode({about: ""})),)
+        about = {
+            DeviceKind.CHRONOTHERMOSTAT: (self._set_point,),
+            DeviceKind.MULTISOCKET: tuple(f"state_{endpoint}" for endpoint in self._endpoints),
+            DeviceKind.ENERGYMETER: (f"power{self._suffix}",),
+            DeviceKind.AUTOMATION: (f"position{self._suffix}",),
+        }.get(self._kind, (f"state{self._suffix}",))
+        return (Publication(f"{self._topic}/get", msgspec.json.encode(dict.fromkeys(about, ""))),)
 
 
 def _on_off(value: object) -> bool | None:
