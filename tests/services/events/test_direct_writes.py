@@ -180,7 +180,7 @@ async def test_a_stream_that_ends_keeps_no_events_for_a_client_that_does_not_rea
         counts = _count_events_of_writes(listener, monkeypatch)
         listener.reading.clear()
         await _commit_together(home, 5)
-        await until(lambda: bool(counts), "the hub to write")
+        await until(lambda: bool(counts) and setup.hub.idle, "the hub to write all events")
         assert listener.stream.waiting == 0
         listener.reading.set()
         await until(lambda: listener.ended, "the stream to end")
