@@ -220,6 +220,23 @@ class TestWaitApplied:
             gateway.gateway_id
         ]
 
+    async def test_a_gateway_whose_clock_is_set_at_the_start_removes_no_running_gateway(
+        self, open_store: OpenStore, database_url: str, clock: ManualClock
+    ) -> None:
+        running = await open_store(database_url)
+        machine = ManualClock(clock.at - DAY)
+
+        async def set_clock() -> None:
+            machine.at = clock.at
+
+        started = SqlStore(database_url, clock=machine)
+        await started.start(set_clock)
+        try:
+            found = await reads(lambda connection: connection.execute(select(gateways.c.id, gateways.c.seen_at)).all())(running)
+            assert {tuple(row) for row in found} == {(gateway.gateway_id, NOW) for gateway in (running, started)}
+        finally:
+            await started.stop()
+
     async def test_a_gateway_that_stopped_is_not_waited_for(self, open_store: OpenStore, database_url: str) -> None:
         gateway = await open_store(database_url, poll=30.0)
         command_line = await open_store(database_url, gateway=False)

@@ -121,7 +121,7 @@ class Cluster:
         self._rates = RateSharing(windows, self._clock, self._nats.publish_usage)
 
     async def prepare(self) -> None:
-        """Set the clock to the time of the database. Call this method before the clock is used."""
+        """Set the clock to the time of the database. Call this method when the tables exist, and before the clock is used."""
         await self._clock.set_by(self._leases.read_time)
         self._clock.began_at = await self._leases.find_beginning()
 

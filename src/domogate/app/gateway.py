@@ -206,8 +206,7 @@ class Gateway:
         self.store.listen(self.dispatcher.apply)
         if self.bridges.declared:
             self.store.listen(self.bridges.apply)
-        await self.store.start()
-        await self.placement.prepare()
+        await self.store.start(self.placement.prepare)
         if named_drivers and (unnamed := await self.store.find_unnamed_drivers()) is not None:
             await self.store.stop()
             raise UnnamedDriversError(unnamed)

@@ -7,7 +7,7 @@ from a function with the SQL, by `reads`, `writes` or `repeats`.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial, wraps
 from math import inf
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from domogate.stores.writer import Writer
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 1.0, 0.2
-"""The number of seconds that the check of a SQLite file may take: the first number is for the start of a gateway, the second
-number for the start of a `domogate` command.
-"""
+"""The seconds that the check of a SQLite file may take at the start of a gateway, and of a `domogate` command."""
 
 LONG = 3600.0
 """The seconds that a read or write of a large part of the database may take, such as an import."""
@@ -120,8 +118,8 @@ class SqlSubject:
             self.write_problem = None
             _log.warning("the database can be written again")
 
-    async def start(self) -> None:
-        """Open the database, migrate it to the tables of this version, and start the writer.
+    async def start(self, prepare: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Open the database, migrate it to the tables of this version, await `prepare`, and start the writer.
 
         Raises DatabaseUnusable, DatabaseTooNew, DatabaseInUse, SecretKeyMissing or StoreUnavailable.
         """
@@ -131,6 +129,8 @@ class SqlSubject:
         self._loop = asyncio.get_running_loop()
         try:
             await readers.run(self._open, inf)
+            if prepare is not None:
+                await prepare()
             if not self._reads_only:
                 await self._start_writer(readers)
         except BaseException:
