@@ -1,4 +1,4 @@
-"""The ports of the gateway.
+"""The network ports on which the gateway listens.
 
 They are bound before the gateway is built. They accept connections after the gateway has started.
 """

@@ -143,7 +143,7 @@ class NatsFabric:
         self._shards.remove(shards)
 
     async def wait_let_go(self) -> None:
-        """Wait until this gateway gets no requests for the shards of `let_go` any more, but only for a short time."""
+        """Wait until no more requests arrive for the shards that were given to `let_go`. Wait only for a short time."""
         await wait_for_event(self._shards.equal, _LAST_ANSWERS)
 
     async def flush(self) -> None:

@@ -42,10 +42,10 @@ class ProgramOut(OutputModel, frozen=True):
 class ModuleOut(OutputModel, frozen=True):
     """A module and its last known state.
 
-    `command` is the value of `do` that the person may send to it. For a scene, `command` is `run scene`: use the operation
-    `runScene`. `command` is null if the module accepts no commands, or if its command needs the scope for doors and cameras and
-    the token lacks this scope. `lastHeardAt` is null if the module has never reported. `simulated` is true if the device does
-    not exist: its states are invented.
+    `command` is the value of the field `do` in a command to this module. For a scene, `command` is `run scene`: use the
+    operation `runScene`. `command` is null if the module accepts no commands, or if its command needs the scope for doors and
+    cameras and the token lacks this scope. `lastHeardAt` is null if the module has never reported. `simulated` is true if the
+    device does not exist: its states are invented.
     """
 
     id: str

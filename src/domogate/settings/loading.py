@@ -171,7 +171,10 @@ def has_password(value: object) -> bool:
 
 
 def _from_credentials(environ: Mapping[str, str]) -> dict[str, _Given]:
-    """Return settings that name the files of systemd credentials: smtp_password_file names the file domogate-smtp-password."""
+    """For each secret that systemd provides as a credential, return the setting that names the file of this credential.
+
+    For example, `smtp_password_file` names the file `domogate-smtp-password`.
+    """
     if not (folder := environ.get("CREDENTIALS_DIRECTORY")):
         return {}
     files = {name: Path(folder, name_credential(secret)) for name, secret in SECRETS.items()}

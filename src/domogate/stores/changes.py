@@ -56,7 +56,11 @@ def list_newest_of(connection: Connection, plant_id: Id, limit: int) -> Sequence
 
 
 def _has_late_index(connection: Connection) -> bool:
-    """Whether the changes of a plant are found with the table `changes_by_plant`. PostgreSQL has an ordinary index for this."""
+    """Whether the index of changes by plant is the table `changes_by_plant`: True for SQLite, False for PostgreSQL.
+
+    This index is late: it gets a change some time after the commit of the change, together with many other changes. PostgreSQL
+    has an ordinary index.
+    """
     return connection.dialect.name == "sqlite"
 
 

@@ -40,9 +40,10 @@ def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, dict[
 
 @contextmanager
 def changing_plants(tx: Transaction, plant_ids: Iterable[Id], aspect: PlantAspect = PlantAspect.PEOPLE) -> Iterator[None]:
-    """Inside the `with` block, the caller changes `aspect` of these plants. At the end, emit PlantChanged for each plant.
+    """Emit PlantChanged for each of these plants at the end of the `with` block.
 
-    The event names all people who were members before the block or are members after the block.
+    Inside the block, the caller changes `aspect` of the plants. The event names all people who were members before the block or
+    are members after the block.
     """
     changed_ids = sorted(set(plant_ids))
     before = people_of(tx.connection, changed_ids)

@@ -241,7 +241,10 @@ class DrivenModule:
 
     @contextmanager
     def expect(self, wanted: Properties) -> Iterator[PendingCall]:
-        """Inside the `with` block, the call gets the messages of the module."""
+        """Make a call that waits for the properties `wanted`, and yield it.
+
+        Inside the `with` block, this call gets the messages of the module.
+        """
         call = PendingCall(wanted)
         self._calls.append(call)
         try:

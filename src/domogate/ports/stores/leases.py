@@ -73,7 +73,7 @@ class LiveMember(msgspec.Struct, frozen=True):
 
 
 class ClusterView(msgspec.Struct, frozen=True):
-    """The cluster at the time of a renewal, on the clock of the database.
+    """The cluster at the time when a member renewed its lease. `now` is this time, by the clock of the database.
 
     `held` has the shards that this member holds according to the store, with their epochs.
     """

@@ -81,7 +81,10 @@ class Bridges:
         self._start(bridge for bridge in wanted if self._holds is None or self._holds(bridge.plan.plant_id))
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Disconnect the bridges of these shards. The modules stay available if another gateway publishes them."""
+        """Disconnect the bridges of these shards. If another gateway will run them, their modules stay available.
+
+        If no other gateway will run them, first publish that their modules are not available.
+        """
         if not self._has_successor():
             await _sign_off(self._list_running(shards))
         await self._end(self._list_running(shards))

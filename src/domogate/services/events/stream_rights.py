@@ -105,6 +105,10 @@ class StreamRights:
         self.viewer_key: ViewerKey = self._find_viewer_key(principal)
 
     def _find_viewer_key(self, principal: Principal) -> ViewerKey:
+        """Return the viewer key: streams with equal viewer keys may get the same events of a plant.
+
+        So the hub checks once for all these streams whether they may get an event.
+        """
         return principal.user_id, principal.scopes, principal.plants
 
     def list_dependencies(self) -> list[Dependency]:

@@ -108,7 +108,7 @@ class Zigbee2Mqtt(Codec):
     def _read_log(self, said: Mapping[str, Any]) -> Properties:
         """Return the property `refusal` from a log message about this device, or no properties.
 
-        Only the log of Zigbee2MQTT shows a failed order.
+        Zigbee2MQTT shows a failed order only in its log.
         """
         message = said.get("message")
         failed = _FAILED.fullmatch(message) if said.get("level") == "error" and isinstance(message, str) else None
