@@ -99,7 +99,7 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
                     found, state=change.state, ended_at=change.at, problem=change.problem
                 )
             # The statement is also executed for unknown orders. It skips orders that have ended.
-            ended.append((change.state.value, change.at, change.problem, change.order_id))
+            ended.append((str(change.state), change.at, change.problem, change.order_id))
             answers.append(None)
     tx.write(_INSERT, _COLUMNS, [_to_row(known[order_id], text) for order_id, text in texts.items()])
     tx.write(_MARK, ["at", "of_id"], [row for row in marked if row[1] not in texts])
@@ -131,7 +131,7 @@ def _to_row(record: OrderRecord, command: str) -> tuple[Any, ...]:
         order.module_id,
         command,
         order.deadline,
-        record.state.value,
+        str(record.state),  # `value` is a property that is written in Python.
         record.queued_at,
         record.sent_at,
         record.ended_at,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, bindparam, insert, select
@@ -48,7 +48,7 @@ def to_moment(at: float) -> int:
     return round(at * 1000)
 
 
-class _Latest(NamedTuple):
+class _Latest(msgspec.Struct, frozen=True):
     """The last state of a module. A stored state is kept as text, and is decoded at its first use."""
 
     state: State | None

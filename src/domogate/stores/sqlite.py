@@ -64,6 +64,10 @@ After this time the writer tries again, if a caller still waits.
 """
 _STATEMENTS_KEPT = 1_000
 
+# Without these adapters, the driver makes and drops two exceptions for each such value before it stores the value.
+sqlite3.register_adapter(bool, int)
+sqlite3.register_adapter(type(None), lambda _: None)
+
 _log = get_logger(__name__)
 
 T = TypeVar("T")

@@ -198,9 +198,10 @@ class Writer:
 
     def _write(self, batch: list[Unit]) -> None:
         try:
-            with time_limit(max(unit.seconds for unit in batch)):
+            seconds = max([unit.seconds for unit in batch])
+            with time_limit(seconds):
                 try:
-                    self._write_batch(batch)
+                    self._write_batch(batch, seconds)
                 except Exception as error:
                     if not can_succeed_later(error, batch, self._database):
                         raise
@@ -208,17 +209,17 @@ class Writer:
                     self._connection.close()
                     for unit in batch:
                         unit.prepare_again()
-                    self._write_batch(batch)
+                    self._write_batch(batch, seconds)
         except Exception as error:
             # The commit failed or the transaction was lost: the result of every write of the batch is uncertain.
             self._connection.close()
             self._fail(batch, error)
 
-    def _write_batch(self, batch: list[Unit]) -> None:
+    def _write_batch(self, batch: list[Unit], seconds: float) -> None:
         locks = {unit.lock for unit in batch}
         is_exclusive = WriteLock.EXCLUSIVE in locks
         shared = self._database.is_shared and not is_exclusive
-        connection, start = self._begin_for(batch, locks)
+        connection, start = self._begin_for(batch, locks, long=seconds > limit.LONG_SECONDS)
         if shared:
             self._recorder.begin_shared(start.structure, {fence for unit in batch for fence in unit.fences})
         else:
@@ -269,9 +270,8 @@ class Writer:
         self._queue.expect(len(units))
         self._call(self._deliver, FeedPage(own, ()), units, bool(own))
 
-    def _begin_for(self, batch: list[Unit], locks: Collection[WriteLock]) -> tuple[Connection, TransactionStart]:
+    def _begin_for(self, batch: list[Unit], locks: Collection[WriteLock], *, long: bool) -> tuple[Connection, TransactionStart]:
         """Begin a transaction. While another process holds the lock of the database and a caller still waits, try again."""
-        long = any(unit.seconds > limit.LONG_SECONDS for unit in batch)
         while True:
             try:
                 begun = self._connection.begin(locks, long=long)

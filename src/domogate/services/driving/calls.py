@@ -141,7 +141,7 @@ class DriverCalls:
         loop = asyncio.get_running_loop()
         call = DriverCall(loop.time() + deadline - self._clock.now(), Outcome(loop))
         self.running += 1
-        call.task = loop.create_task(self._run(call, work))
+        call.task = loop.create_task(self._run(call, work), name="driver call")
         self._tasks[call.task] = call
         if call.due < self._timer_at:
             self._set_timer(loop, call.due)

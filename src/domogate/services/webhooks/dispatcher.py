@@ -226,7 +226,7 @@ class Dispatcher:
         self._context.rights.apply(changes)
         for change in () if self._stopping else changes:
             event = change.event
-            if isinstance(event, StateChanged | PlantChanged):
+            if type(event) is StateChanged or type(event) is PlantChanged:
                 of_plant = self._by_plant.get(event.plant_id)
                 if of_plant:
                     self._apply_to_plant(change, event.plant_id, of_plant)
