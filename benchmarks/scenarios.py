@@ -34,7 +34,8 @@ SETTLE = 3.0
 """Seconds. After its start, a gateway loads plants. This work is not measured."""
 _SHARING = 14
 """The number of commands that share a commit in the measurement of SQLite alone."""
-_LEAST_COMMANDS = 0.31
+_LEAST_COMMANDS, _GOAL = 0.31, 4_500
+"""The smallest allowed ratio of the commands to the commands that are possible, and the goal per CPU-second."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -147,12 +148,22 @@ def at_least(what: str, figure: float, bound: float, detail: str = "") -> Row:
     return Row(what, f"{figure:.2f}{detail}", f">= {bound}", figure >= bound)
 
 
-def compare_rounds(what: str, rates: Sequence[float], possible: Sequence[float], bound: float, detail: str = "") -> Row:
-    """The median of the ratios of the rounds, with the smallest and the largest ratio."""
+def compare_rounds(
+    what: str, rates: Sequence[float], possible: Sequence[float], bound: float, detail: str = "", *, goal: int | None = None
+) -> Row:
+    """The median of the ratios of the rounds, with the smallest and the largest ratio.
+
+    `goal` is a number per CPU-second. The row also holds if this machine reaches the goal: some processors are so fast at
+    signatures, or at the work of SQLite, that the ratio is small although the gateway is fast enough.
+    """
     found = sorted(rate / most for rate, most in zip(rates, possible, strict=True))
-    span = f" ({found[0]:.2f} to {found[-1]:.2f})"
-    figures = f" ({statistics.median(rates):,.0f} / {statistics.median(possible):,.0f}{detail})"
-    return at_least(what, statistics.median(found), bound, span + figures)
+    span = f" ({found[0]:.2f} to {found[-1]:.2f})" if len(found) > 1 else ""
+    rate = statistics.median(rates)
+    figures = f" ({rate:,.0f} / {statistics.median(possible):,.0f}{detail})"
+    row = at_least(what, statistics.median(found), bound, span + figures)
+    if goal is None:
+        return row
+    return msgspec.structs.replace(row, limit=f"{row.limit} or >= {goal:,} per CPU-second", holds=row.holds or rate >= goal)
 
 
 def at_most(what: str, figure: float, bound: float, unit: str = "") -> Row:
@@ -197,6 +208,7 @@ async def durable_commands() -> AsyncIterator[Row]:
                             " command",
                             *await _compare_with_most(gateway, orders),
                             _LEAST_COMMANDS,
+                            goal=_GOAL,
                         )
         speedup = rates[fsync, False] / rates[fsync, True]
         what = "E1, shared commits / one commit each" + (f", with an fsync of {fsync * 1000:.0f} ms" if fsync else "")

@@ -1,7 +1,9 @@
 """`./dev bench --write` updates the table of docs/performance.md."""
 
+import pytest
+
 from benchmarks.__main__ import update_table
-from benchmarks.scenarios import Row
+from benchmarks.scenarios import Row, compare_rounds
 
 _PAGE = """before
 <!-- table -->
@@ -26,3 +28,18 @@ def test_all_rows_replace_the_whole_table() -> None:
     written = update_table(_PAGE, [_MEMORY], keep_others=False)
     assert written == _PAGE.replace("| reads / stock | 1.20 | >= 1.1 |\n| memory | 83 MB |  |", "| memory | 80 MB | <= 95 MB |")
     assert update_table(written, [_MEMORY], keep_others=False) == written
+
+
+@pytest.mark.parametrize(
+    ("rate", "possible", "holds"),
+    [(4_600.0, 20_000.0, True), (2_400.0, 7_000.0, True), (4_400.0, 20_000.0, False)],
+    ids=["the goal is reached", "the ratio is reached on a slow machine", "neither is reached"],
+)
+def test_a_row_with_a_goal_needs_the_goal_or_the_ratio(rate: float, possible: float, holds: bool) -> None:
+    row = compare_rounds("commands", [rate], [possible], 0.31, goal=4_500)
+    assert row == Row("commands", row.figure, ">= 0.31 or >= 4,500 per CPU-second", holds)
+
+
+def test_a_row_without_a_goal_needs_the_ratio() -> None:
+    row = compare_rounds("refusals", [9.0, 3.0, 5.0], [10.0, 10.0, 10.0], 0.6)
+    assert row == Row("refusals", "0.50 (0.30 to 0.90) (5 / 10)", ">= 0.6", False)
