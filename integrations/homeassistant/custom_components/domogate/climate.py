@@ -107,7 +107,10 @@ class DomogateThermostat(DomogateEntity[ThermostatState], ClimateEntity):
 
     @property
     def _programs(self) -> dict[str, int]:
-        """The numbers of the weekly programs by preset. A name that another preset has gets the number of its program."""
+        """The number of each weekly program, by the name of its preset.
+
+        If another preset already has the name of the program, the name of the preset also has the number of the program.
+        """
         found: dict[str, int] = {}
         for program in self.module.programs:
             is_taken = program.name in (_NONE, *_PRESETS, *found)

@@ -202,7 +202,10 @@ class Tasmota(Codec):
             properties["energy"] = round(kilowatt_hours * 1000, 3)
 
     def _choose(self, measured: object) -> object:
-        """A device with several phases or channels sends a list. A meter has all of them, a relay has its own."""
+        """Return the value of this module. A device with several phases or channels sends a list of values.
+
+        A meter gets their sum, and a relay gets the value of its channel.
+        """
         if not isinstance(measured, list):
             return measured
         of_one = measured[self._options.relay - 1 : self._options.relay]
