@@ -92,7 +92,10 @@ class Acceptor:
             self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> bool:
-        """Accept the connections of one round of the event loop. Return False if no more connections wait."""
+        """Accept the connections of one round of the event loop.
+
+        Return False if no more connections wait, or after an error of the system.
+        """
         accepted = 0
         while accepted < _AT_ONCE:
             try:

@@ -1,4 +1,7 @@
-"""The log of slow requests: one line for each request that took longer than the setting `slow_request`."""
+"""The log of slow requests: one line for each request that took longer than the setting `slow_request`.
+
+If there are too many slow requests in a short time, some of them get no line.
+"""
 
 import time
 from collections.abc import Mapping

@@ -188,7 +188,8 @@ class FamilyApp:
         """Find the ambient or the module that the path names, and write it into `call`.
 
         Raises NoSuchAmbient or NoSuchModule if the plant does not have it, or if the operation is not for this kind of module.
-        Otherwise raises the fault on demand that is injected into the plant or module, if there is one.
+        Otherwise `raise_injected` raises the injected fault of the plant or module, if there is one. Injected faults of
+        devices, such as offline, are not raised here.
         """
         operation, plant = target.operation, call.plant
         if target.module_id is not None:

@@ -90,7 +90,7 @@ async def change_algorithm(store: SigningKeyStore, clock: Clock, algorithm: str)
 
 
 async def list_key_places(store: SigningKeyStore, clock: Clock) -> Sequence[KeyPlace]:
-    """Return the public data of all signing keys, including old keys. The oldest key is first."""
+    """Return the id, algorithm, state and times of each signing key, including old keys. The oldest key is first."""
     moment = clock.now()
     return [
         KeyPlace(key.kid, key.algorithm, _state(key, moment), key.created_at, key.retired_at)

@@ -108,7 +108,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._write(self.server.responder.answer(Request(self.command, self.path, headers, body)))
 
     def __getattr__(self, name: str) -> Any:
-        """Return the method that the base class looks for, such as do_GET. All methods of HTTP are served in the same way."""
+        """Return the method that the base class looks for, such as do_GET.
+
+        All HTTP methods in `_METHODS` are served in the same way.
+        """
         if name.removeprefix("do_") in _METHODS:
             return self._serve
         raise AttributeError(name)

@@ -147,8 +147,9 @@ def write_clients(tx: Transaction, difference: Difference) -> None:
 def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
     """Compare the subscriptions of the estate with the stored subscriptions. Nothing is written.
 
-    A subscription of the estate updates the stored subscription with the same key. If no stored subscription has this key, it
-    updates the stored subscription with the same id. A subscription that was revoked stays revoked.
+    For each subscription of the estate, the import will update the stored subscription with the same key. If no stored
+    subscription has this key, the import will update the stored subscription with the same id. A subscription that was revoked
+    stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}

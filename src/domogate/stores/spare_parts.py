@@ -1,4 +1,4 @@
-"""Stores the catalogue of spare parts by unit reference (E19)."""
+"""Finds the spare parts for a unit reference in the stored catalogue (E19)."""
 
 from sqlalchemy import Connection, bindparam, exists, select
 

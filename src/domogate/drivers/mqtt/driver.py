@@ -1,4 +1,4 @@
-"""The MQTT driver. It reaches each module through the broker that the options of the module name."""
+"""The MQTT driver. It reaches a module through the broker in the option `broker` of the module, or through the only broker."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
