@@ -75,7 +75,7 @@ def run(app: DirectApp, replies: list[Reply]) -> asyncio.Task[None] | None:
     reads = DirectRequests(app)
     read = reads.find("GET", b"/x", [], keep_alive=True)
     assert read is not None
-    return reads.run(read, b"", ("192.0.2.1", 5), replies.append)
+    return reads.run(read, b"", ("192.0.2.1", 5), replies.append, asyncio.get_running_loop())
 
 
 class TestCoroutine:

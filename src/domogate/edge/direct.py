@@ -113,8 +113,18 @@ class DirectRequests:
                 oldest = next(iter(self._kept))
                 self._kept_bytes -= _kept_size(oldest, self._kept.pop(oldest))
 
-    def run(self, direct: DirectRequest, body: bytes, client: tuple[str, int] | None, send: Send) -> asyncio.Task[None] | None:
-        """Answer a direct request, and call `send` with the reply. Returns a task if the reply is sent later."""
+    def run(
+        self,
+        direct: DirectRequest,
+        body: bytes,
+        client: tuple[str, int] | None,
+        send: Send,
+        loop: asyncio.AbstractEventLoop,
+    ) -> asyncio.Task[None] | None:
+        """Answer a direct request, and call `send` with the reply. Returns a task if the reply is sent later.
+
+        `loop` is the running event loop. The connection knows it, and `get_running_loop` makes a system call in Python 3.11.
+        """
         assert self._app is not None
         address = client[0] if client is not None and self._proxies is None else self._find_address(client, direct.headers)
         request = Request(
@@ -122,7 +132,7 @@ class DirectRequests:
         )
         coroutine = self._app.answer(request, direct.handler, send)
         if direct.method != "GET":
-            return asyncio.get_running_loop().create_task(coroutine, name="request")  # Otherwise asyncio formats a name.
+            return loop.create_task(coroutine, name="request")  # Otherwise asyncio formats a name.
         context = copy_context()
         # Unlike `coroutine.send`, this raises no StopIteration at the end of the coroutine. Exceptions take time.
         awaited = context.run(next, coroutine.__await__(), _ENDED)
@@ -132,7 +142,7 @@ class DirectRequests:
             # `await` marks a future, and the task of the coroutine removes the mark (see the documentation of `isfuture`).
             # Here the task starts later. Until then, `await` in another coroutine would fail with RuntimeError.
             awaited._asyncio_future_blocking = False
-        return asyncio.get_running_loop().create_task(_finish(coroutine, awaited), context=context)
+        return loop.create_task(_finish(coroutine, awaited), context=context)
 
     def print_default(self, headers: Sequence[Header]) -> None:
         self.default_headers, self.printed_default = headers, print_headers(headers)
@@ -251,7 +261,7 @@ class DirectConnection(RequestReader):
         assert self.direct is not None, "a direct request is answered once"
         body, self.body = self.body, b""
         try:
-            task = self.requests.run(self.direct, body, self.client, self._send_reply)
+            task = self.requests.run(self.direct, body, self.client, self._send_reply, self.loop)
         except (Exception, asyncio.CancelledError) as error:
             self._abort_direct(error)
             return

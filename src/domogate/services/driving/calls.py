@@ -122,6 +122,7 @@ class DriverCalls:
         self._plant_id = plant_id
         self._clock = clock
         self._on_end = on_end
+        self._loop = asyncio.get_running_loop()  # Kept, because in Python 3.11 each call of this function makes a system call.
         self.running = 0
         self.stuck = 0
         """The number of stuck calls."""
@@ -138,31 +139,30 @@ class DriverCalls:
         if self.running >= MOST_IN_A_PLANT:
             busy = "the device was not asked: too many orders and questions of this plant are waiting"
             raise Internal(busy, is_temporary=True)
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         call = DriverCall(loop.time() + deadline - self._clock.now(), Outcome(loop))
         self.running += 1
         call.task = loop.create_task(self._run(call, work), name="driver call")
         self._tasks[call.task] = call
         if call.due < self._timer_at:
-            self._set_timer(loop, call.due)
+            self._set_timer(call.due)
         return call.outcome
 
-    def _set_timer(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
+    def _set_timer(self, at: float) -> None:
         """Set the timer for all running calls to the time `at`. One timer takes less time than a timer for each call."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
-        self._timer = None if at == math.inf else loop.call_at(at, self._expire_calls)
+        self._timer = None if at == math.inf else self._loop.call_at(at, self._expire_calls)
 
     def _expire_calls(self) -> None:
-        loop = asyncio.get_running_loop()
-        now, next_due = loop.time(), math.inf
+        now, next_due = self._loop.time(), math.inf
         for call in tuple(self._tasks.values()):
             if call.due > now:
                 next_due = min(next_due, call.due)
             elif not call.late:
                 self._expire(call)
-        self._set_timer(loop, next_due)
+        self._set_timer(next_due)
 
     async def ask(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> T:
         """Start a call, wait for it and return its result. Raises the fault of the call."""
@@ -173,9 +173,8 @@ class DriverCalls:
 
         Do not wait for stuck calls: these calls were cancelled, but their driver did not end them.
         """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + _LONGEST_CALL
-        while self.running > self.stuck and (left := deadline - loop.time()) > 0:
+        deadline = self._loop.time() + _LONGEST_CALL
+        while self.running > self.stuck and (left := deadline - self._loop.time()) > 0:
             await asyncio.wait(self._tasks, timeout=min(left, _CANCEL_GRACE), return_when=asyncio.FIRST_COMPLETED)
 
     async def stop(self) -> None:
@@ -215,7 +214,7 @@ class DriverCalls:
 
     def _expire(self, call: DriverCall) -> None:
         call.late = True
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         if not call.at_driver:
             loop.call_later(_LEEWAY, self._time_out, call)
             return
