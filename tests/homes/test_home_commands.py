@@ -13,7 +13,7 @@ from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.people import HOME_SCOPE
 from domogate.domain.plants import Module, SceneDetail, Topology
-from domogate.domain.states import CameraState, Report
+from domogate.domain.states import CameraState, LightState, Report
 from domogate.ports import Picture, StoreNotWritable
 from domogate.services.homes.limits import ACTIONS, MOST_OPEN, REQUESTS
 from support.clocks import NOW
@@ -45,6 +45,19 @@ class TestCommandModule:
         assert result["endedAt"] is not None
         assert [order.command for order in api.backend.drivers["simulator"].orders] == [commands.SetLight(on=True)]
         assert (await api.env.noted())[-1] == "command"
+
+    async def test_the_module_afterwards_is_right_if_the_home_changes_meanwhile(self, api: HomeApi) -> None:
+        driver = api.backend.drivers["simulator"]
+        path = f"/homes/{HOUSE.id}/modules/{LAMP.id}"
+        driver.pause, driver.answers[LAMP.id] = asyncio.Event(), LightState(on=False)
+        assert (await api.ok("GET", path))["state"]["on"]
+        command = asyncio.create_task(api.ok("POST", f"{path}/commands", {"do": "set light", "on": False}))
+        while not driver.orders:
+            await asyncio.sleep(0)
+        await api.ok("POST", f"/homes/{HOUSE.id}/invitations", {"email": "dora@example.com"}, status=201)
+        assert (await api.ok("GET", path))["state"]["on"]
+        driver.pause.set()
+        assert not (await command)["module"]["state"]["on"]
 
     @pytest.mark.parametrize(
         ("fault", "outcome"),

@@ -50,7 +50,8 @@ class BridgeSetup:
         env, devices = self.api.env, self.api.backend.devices
         one = MqttBroker(url=self.broker.url, client_id="driver")
         rights = BridgeRights(env.store, devices.read_model, env.clock)
-        commands = HomeCommands(devices.control, devices.scenes, env.store, PersonLimits(env.clock), env.clock, env.audit)
+        limits = PersonLimits(env.clock)
+        commands = HomeCommands(devices.read_model, devices.control, devices.scenes, env.store, limits, env.clock, env.audit)
         knowledge = KnowledgeBound(lambda: self.knowledge_age, 2.0, patience=0.1)
         bridges = [
             Bridge(plan, MqttBridgeBroker(one, [one]), rights, commands, env.clock, lambda: knowledge.is_kept, knowledge.wait)

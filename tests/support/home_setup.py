@@ -54,7 +54,7 @@ class HomeApi(TokenApi):
         limits = PersonLimits(of.clock)
         return homes.HomeServices(
             homes=Homes(devices.read_model, of.clock),
-            commands=HomeCommands(devices.control, devices.scenes, of.store, limits, of.clock, of.audit),
+            commands=HomeCommands(devices.read_model, devices.control, devices.scenes, of.store, limits, of.clock, of.audit),
             people=of.people,
             applications=Applications(of.store, of.people, WebhookAdministration(of.store, of.clock, of.audit)),
             favourites=Favourites(of.store),

@@ -92,7 +92,7 @@ def build_home(services: Any, verifier: Any) -> SurfaceApp[Any, Any]:
     limits: Any = SimpleNamespace(admit=lambda _: None, hold=lambda _: nullcontext())
     used = homes.HomeServices(
         Homes(services.read_model, services.clock),
-        HomeCommands(services.control, unused, unused, limits, services.clock, services.audit),
+        HomeCommands(services.read_model, services.control, unused, unused, limits, services.clock, services.audit),
         people=unused,
         applications=unused,
         favourites=unused,

@@ -18,7 +18,8 @@ def build_bridges(gateway: "Gateway") -> Bridges:
     brokers = mqtt.build_bridge_brokers(settings)
     clock, knowledge, holdings = gateway.clock, gateway.knowledge, gateway.store.holdings
     rights = BridgeRights(gateway.store, gateway.read_model, clock)
-    commands = HomeCommands(gateway.control, gateway.scenes, gateway.store, PersonLimits(clock), clock, gateway.audit)
+    limits = PersonLimits(clock)
+    commands = HomeCommands(gateway.read_model, gateway.control, gateway.scenes, gateway.store, limits, clock, gateway.audit)
     bridges = [
         Bridge(one.plan, brokers[one.broker], rights, commands, clock, lambda: knowledge.is_kept, knowledge.wait)
         for one in settings.bridges

@@ -20,7 +20,9 @@ def build_home_services(gateway: "Gateway") -> homes.HomeServices:
     limits = PersonLimits(gateway.clock)
     return homes.HomeServices(
         homes=Homes(gateway.read_model, gateway.clock),
-        commands=HomeCommands(gateway.control, gateway.scenes, gateway.store, limits, gateway.clock, gateway.audit),
+        commands=HomeCommands(
+            gateway.read_model, gateway.control, gateway.scenes, gateway.store, limits, gateway.clock, gateway.audit
+        ),
         people=gateway.people,
         applications=Applications(gateway.store, gateway.people, gateway.webhook_administration),
         favourites=Favourites(gateway.store),

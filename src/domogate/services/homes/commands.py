@@ -1,5 +1,6 @@
 """Sends the commands of residents, and says how each command ended."""
 
+import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -14,18 +15,20 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.domain.plants import Module
 from domogate.domain.states import CameraState
-from domogate.ports import Audit, Clock, FeedStore, Picture
+from domogate.ports import Audit, Clock, FeedStore, Picture, StoreUnavailable
 from domogate.services.audit import AuditAction, AuditResult, client_ref, note_command
 from domogate.services.homes.homes import DOOR_SCOPE, Home, uses_doors
 from domogate.services.homes.limits import PersonLimits
 from domogate.services.plants.control import Control
-from domogate.services.plants.read_model import ModuleView
+from domogate.services.plants.read_model import ModuleView, ReadModel
 from domogate.services.plants.scenes import Scenes
 from domogate.services.refusals import Conflict, Forbidden, Reason
 from domogate.wire.commands import CommandBody, to_command, word_of
 
 LONGEST_KEY = 64
 _NOTE_PICTURES_EVERY = 60.0
+_LAST_READ = 0.1
+"""In seconds after the deadline of a command: the longest wait for a plant that must be read again."""
 MOST_CHANGES = 1_000
 """The number of changes that are read to find out whether a module could be reached at an earlier time.
 
@@ -82,8 +85,16 @@ class HomeCommands:
     """Executes commands, runs scenes and takes camera pictures for residents. Each command is in the audit log."""
 
     def __init__(
-        self, control: Control, scenes: Scenes, store: FeedStore, limits: PersonLimits, clock: Clock, audit: Audit
+        self,
+        read_model: ReadModel,
+        control: Control,
+        scenes: Scenes,
+        store: FeedStore,
+        limits: PersonLimits,
+        clock: Clock,
+        audit: Audit,
     ) -> None:
+        self._read_model = read_model
         self._control = control
         self._scenes = scenes
         self._store = store
@@ -114,10 +125,24 @@ class HomeCommands:
             note_command(self._audit, principal.user_id, what, fault, address)
             raise
         note_command(self._audit, principal.user_id, what, record, address)
+        view = await self._find_again(view, record.order.deadline)
         reachable = view.reachable
         if key is not None and record.state is OrderState.FAILED:  # The order may have ended long ago.
             reachable = was_reachable(view, record, await self._store.list_newest_of(home.plant.id, MOST_CHANGES))
         return CommandResult(record, outcome_of(record, reachable=reachable), view)
+
+    async def _find_again(self, view: ModuleView, deadline: float) -> ModuleView:
+        """Return the module as it is after a command.
+
+        If the plant changed while the device answered, `view` does not get new states any more. If the plant cannot be read in
+        time, or the module was deleted, return `view`.
+        """
+        try:
+            async with asyncio.timeout(max(0.0, deadline - self._clock.now()) + _LAST_READ):
+                plant = await self._read_model.get_plant(view.plant_id)
+        except (TimeoutError, StoreUnavailable):
+            plant = None
+        return view if plant is None else plant.modules.get(view.module.id, view)
 
     async def run_scene(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> None:
         """Start a scene. Wait until all its steps are stored, but not until they are executed.
