@@ -12,6 +12,7 @@ class Gateway {
   readings = 0;
   send = null;
   state = null;
+  name = "House";
   /** The status of the home. It is answered after this promise. */
   status = 200;
   held = null;
@@ -45,7 +46,7 @@ class Gateway {
   #home() {
     const unreachable = this.why && { why: this.why, since: SINCE };
     const lamp = (id) => ({ id, name: id, kind: "light", roomId: null, state: this.state, reachable: !this.why, unreachable, lastHeardAt: null });
-    return { id: "h", name: "House", floors: [], rooms: [], modules: LAMPS.map(lamp) };
+    return { id: "h", name: this.name, floors: [], rooms: [], modules: LAMPS.map(lamp) };
   }
 }
 
@@ -112,6 +113,26 @@ test("an event that came while the home could not be read does not replace a new
     Object.assign(gateway, { held: null, status: 200, state: light(true) });
     await open.load();
     assert.equal(lamp.state.value.on, true);
+  } finally {
+    open.close();
+    mock.timers.reset();
+  }
+});
+
+test("a home that could not be read is read again, although the stream stays open", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const gateway = new Gateway();
+  globalThis.fetch = gateway.answer;
+  const open = new OpenHome("h");
+  try {
+    await until(() => open.home.value && gateway.send);
+    Object.assign(gateway, { status: 500, name: "Villa" });
+    gateway.send("plant", { time: SINCE, data: { plantId: "h" } });
+    await until(() => open.problem.value?.status === 500);
+    gateway.status = 200;
+    mock.timers.tick(30_000);
+    await until(() => open.home.value.name === "Villa");
+    assert.equal(open.problem.value, null);
   } finally {
     open.close();
     mock.timers.reset();

@@ -15,6 +15,7 @@ export interface Place {
 
 const READ_AGAIN_AFTER = 1_000;
 const READ_REASONS_AFTER = 2_000;
+const TRY_AGAIN_AFTER = 10_000;
 
 export class OpenHome {
   readonly home = signal<Home | null>(null);
@@ -137,6 +138,8 @@ export class OpenHome {
       const problem = error instanceof ApiError ? error : new ApiError(0, { text: String(error) });
       this.problem.value = problem;
       if (problem.status === 403 || problem.status === 404) this.home.value = null;
+      // The stream may stay open. Then nothing else leads to another reading.
+      else if (!this.#closed) this.#timer = setTimeout(() => void this.load(), TRY_AGAIN_AFTER);
     } finally {
       this.#loading = false;
     }
