@@ -13,6 +13,7 @@ class Gateway {
   send = null;
   state = null;
   name = "House";
+  favourites = [];
   /** The status of the home. It is answered after this promise. */
   status = 200;
   held = null;
@@ -22,7 +23,10 @@ class Gateway {
     if (pathname === "/auth/authorize") return this.#logIn(searchParams.get("state"));
     if (pathname === "/auth/token") return Response.json({ access_token: "a", id_token: "e30.e30.", expires_in: 600, scope: "home.use" });
     if (pathname === "/events") return this.#stream(request.signal);
-    if (pathname.endsWith("/favourites")) return Response.json({ modules: [] });
+    if (pathname.endsWith("/favourites")) {
+      if (request.method === "PUT") this.favourites = JSON.parse(request.body).modules;
+      return Response.json({ modules: this.favourites });
+    }
     this.readings += 1;
     await this.held;
     return Response.json(this.#home(), { status: this.status });
@@ -133,6 +137,25 @@ test("a home that could not be read is read again, although the stream stays ope
     mock.timers.tick(30_000);
     await until(() => open.home.value.name === "Villa");
     assert.equal(open.problem.value, null);
+  } finally {
+    open.close();
+    mock.timers.reset();
+  }
+});
+
+test("a new favourite does not remove one that the person added on another device", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const gateway = new Gateway();
+  globalThis.fetch = gateway.answer;
+  const open = new OpenHome("h");
+  try {
+    await until(() => open.home.value);
+    gateway.favourites = ["b"];
+    await open.setFavourite("a", true);
+    assert.deepEqual(gateway.favourites, ["b", "a"]);
+    assert.deepEqual(open.favourites.value, ["b", "a"]);
+    await open.setFavourite("b", false);
+    assert.deepEqual(gateway.favourites, ["a"]);
   } finally {
     open.close();
     mock.timers.reset();

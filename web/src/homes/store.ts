@@ -13,6 +13,10 @@ export interface Place {
   readonly devices: readonly Device[];
 }
 
+interface Favourites {
+  readonly modules: readonly string[];
+}
+
 const READ_AGAIN_AFTER = 1_000;
 const READ_REASONS_AFTER = 2_000;
 const TRY_AGAIN_AFTER = 10_000;
@@ -53,6 +57,14 @@ export class OpenHome {
     return this.#stream.liveness;
   }
 
+  get #path(): string {
+    return `/home/v1/homes/${this.id}`;
+  }
+
+  get #favouritesPath(): string {
+    return `${this.#path}/favourites`;
+  }
+
   device(id: string): Device | undefined {
     void this.home.value; // A component that asks for a device is drawn again when the home was read.
     return this.#devices.get(id);
@@ -74,11 +86,14 @@ export class OpenHome {
   /** Add or remove a favourite. It is shown at once, and taken back if the gateway refuses it. */
   async setFavourite(id: string, wanted: boolean): Promise<void> {
     const before = this.favourites.value;
-    const next = before.filter((one) => one !== id && this.#devices.has(one));
-    this.favourites.value = wanted ? [...next, id] : next;
+    const change = (modules: readonly string[]): readonly string[] => [...modules.filter((one) => one !== id), ...(wanted ? [id] : [])];
+    this.favourites.value = change(before);
     this.#storing += 1;
     try {
-      await api.put(`/home/v1/homes/${this.id}/favourites`, { modules: this.favourites.value });
+      // The person may have changed the list on another device.
+      const { modules } = await api.get<Favourites>(this.#favouritesPath);
+      this.favourites.value = change(modules);
+      await api.put(this.#favouritesPath, { modules: this.favourites.value });
     } catch (error) {
       this.favourites.value = before;
       throw error;
@@ -125,10 +140,9 @@ export class OpenHome {
     this.#loading = true;
     this.#early.length = 0; // Of a reading that failed.
     try {
-      const path = `/home/v1/homes/${this.id}`;
-      const former = { modules: this.favourites.value };
+      const former: Favourites = { modules: this.favourites.value };
       const stored = this.#stored;
-      const [home, { modules }] = await Promise.all([api.get<Home>(path), api.get<typeof former>(`${path}/favourites`).catch(() => former)]);
+      const [home, { modules }] = await Promise.all([api.get<Home>(this.#path), api.get<Favourites>(this.#favouritesPath).catch(() => former)]);
       if (this.#closed) return;
       this.#keep(home);
       if (!this.#storing && stored === this.#stored) this.favourites.value = modules;
