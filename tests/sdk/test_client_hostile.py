@@ -18,6 +18,7 @@ from support.scripted_server import Step, scripted
 
 TOKENS = Tokens(access_token="a", id_token="i")
 EXPIRED = Tokens(access_token="old", id_token="old", refresh_token="refresh-1", expires_at=1.0)
+NESTED = b'{"more":' + b"[" * 100_000
 YEAR = 365 * 24 * 3600
 SSE = {"content-type": "text/event-stream"}
 
@@ -63,6 +64,22 @@ class TestCalls:
         assert raised.value.__cause__ is None
         assert len(server.got) == 1
 
+    @pytest.mark.parametrize(
+        "step",
+        [
+            Step(body=NESTED),
+            Step(404, body=NESTED),
+            Step(404, {"x-fault": "9" * 5000}, b"{}"),
+        ],
+    )
+    def test_an_answer_that_python_cannot_read(self, ask: Ask, step: Step) -> None:
+        with scripted(step) as server, pytest.raises(DomogateError):
+            ask(server.url, list_plants, tokens=TOKENS)
+
+    def test_a_token_endpoint_whose_answer_cannot_be_read(self, ask: Ask) -> None:
+        with scripted(Step(body=NESTED)) as server, pytest.raises(DomogateError):
+            ask(server.url, list_plants, session=Session(tokens=EXPIRED))
+
     def test_a_token_that_cannot_be_sent_is_not_shown(self, ask: Ask) -> None:
         with scripted(Step()) as server, pytest.raises(DomogateError) as raised:
             ask(server.url, list_plants, tokens=Tokens(id_token="sesame\nsesame"))
@@ -103,6 +120,7 @@ class TestStreams:
             *(f"event: {name}\ndata: {data}\n\n".encode() for name in ("ready", "reset", "end") for data in ("[]", "{", '"x"')),
             b'event: ready\nid: \xff\ndata: {"cursor":1}\n\n',
             b"event: \xff\ndata: {}\n\n",
+            b"data: " + NESTED + b"\n\n",
         ],
     )
     def test_a_malformed_message_is_an_error_of_the_client(self, text: bytes) -> None:

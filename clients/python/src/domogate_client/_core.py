@@ -10,6 +10,7 @@ import msgspec
 
 from domogate_client._cache import ETagCache
 from domogate_client._effects import Answer, Flow, Locked, Pause, Send
+from domogate_client._malformed import MALFORMED
 from domogate_client._operation import Operation, Query, RawContent
 from domogate_client._refusals import is_expired_token, is_uncertain, refusal_of
 from domogate_client.errors import DeadlineExceeded, DomogateError, NoAnswer, UnexpectedAnswer
@@ -181,7 +182,7 @@ class Core:
             return cast(T, RawContent(body, answer.headers.get("content-type", "").partition(";")[0]))
         try:
             return operation.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except MALFORMED as error:
             raise UnexpectedAnswer(f"{operation.name}: the answer has another form than expected: {error}") from None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from domogate_client import faults
+from domogate_client._malformed import MALFORMED
 from domogate_client.errors import Conflict, Forbidden, GatewayFailed, InvalidRequest, NotFound, Refused, Unavailable
 
 FAULT_HEADER = "x-fault"
@@ -50,8 +51,9 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, operation: 
     elif "detail" in document:
         reason = str(document.get("reason") or str(document.get("type", "")).rpartition(":ticket:")[2])
         reason = "" if reason == "about:blank" else reason
-    if headers.get(FAULT_HEADER, "").isdecimal():
-        code = int(headers[FAULT_HEADER])
+    given = headers.get(FAULT_HEADER, "")
+    if given.isdecimal() and len(given) <= _MOST_DIGITS:
+        code = int(given)
     if code == faults.Internal.code and status == 503:
         code = 0
     kind = faults.BY_CODE.get(code) or _BY_REASON.get(reason) or _kind_of(status, headers.get("www-authenticate", ""))
@@ -98,7 +100,7 @@ def is_expired_token(status: int, headers: Mapping[str, str]) -> bool:
 def _read_object(body: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except MALFORMED:
         return {}
 
 

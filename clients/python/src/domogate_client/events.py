@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from domogate_client._malformed import MALFORMED
 from domogate_client.errors import UnexpectedAnswer
 from domogate_client.models.events import ModuleData, PlantData, Ready, Reset
 
@@ -77,7 +78,7 @@ def decode_as(decode: Callable[[bytes], T], text: bytes) -> T:
     """Return the data of a message. Raises UnexpectedAnswer if it has another form."""
     try:
         return decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except MALFORMED as error:
         raise UnexpectedAnswer(f"an event has another form than expected: {error}") from None
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from domogate_client._effects import Answer, Flow, Hook, Pause, Send
 from domogate_client._lock import SharedLock
+from domogate_client._malformed import MALFORMED
 from domogate_client.errors import LoginFailed, LoginRequired, NoAnswer
 from domogate_client.retries import UNAVAILABLE
 
@@ -80,7 +81,7 @@ class FileTokenStore:
             return msgspec.json.decode(self._path.read_bytes(), type=Tokens)
         except FileNotFoundError:
             return None
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except MALFORMED:
             raise LoginRequired("login_required", f"the file {self._path} does not contain tokens; log in again") from None
 
     def save(self, tokens: Tokens) -> None:
@@ -195,7 +196,7 @@ class Session:
 def _read_tokens(answer: Answer, former_refresh_token: str) -> Tokens:
     try:
         document = msgspec.json.decode(answer.body, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except MALFORMED:
         document = {}
     if answer.status != 200:
         error = str(document.get("error") or f"status {answer.status}")
@@ -220,7 +221,7 @@ def read_claims(token: str) -> dict[str, Any]:
     try:
         part = token.split(".")[1]
         claims = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, RecursionError):
         return {}
     return claims if isinstance(claims, dict) else {}
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from domogate_client._malformed import MALFORMED
 from domogate_client.errors import WebhookNotVerified
 from domogate_client.events import Event, decode_event
 from domogate_client.models.thermostat import ChronothermostatStatus
@@ -60,7 +61,7 @@ def verify_notifications(
     check_signature(secret, headers, body, tolerance=tolerance, now=now)
     try:
         return msgspec.json.decode(body, type=list[Notification])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except MALFORMED as error:
         raise WebhookNotVerified(f"the delivery is no list of notifications: {error}") from None
 
 
