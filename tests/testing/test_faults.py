@@ -117,6 +117,15 @@ class TestStreams:
         with stream(gateway) as lines:
             assert next(lines)
 
+    def test_the_record_names_the_fault_that_cut_an_open_stream(self, gateway: Gateway) -> None:
+        with stream(gateway) as lines:
+            next(lines)
+            gateway.fault("cut")
+            read_to_end(lines)
+        while not (found := gateway.traffic(operation="events.listen")):
+            pass  # The gateway notices the end of the connection a moment later.
+        assert [one["fault"] for one in found] == ["cut"]
+
     def test_a_new_stream_is_cut_after_its_time(self, gateway: Gateway) -> None:
         gateway.fault("cut", ms=1)
         with stream(gateway) as lines:

@@ -91,6 +91,7 @@ class Gate:
         for run in list(self._running):
             if run.scope.get(_STREAM) and rule.matches(run.facts):
                 rule.use()
+                run.fault = rule.kind
                 run.cut()
 
     async def finish(self, seconds: float) -> None:
