@@ -11,6 +11,7 @@ import type { Device } from "./device";
 import { HoldButton } from "./hold_button";
 import type { Color, LightState, State, ThermostatState } from "./model";
 import { OnOff } from "./on_off";
+import { boundSetPoint, STEP } from "./set_point";
 import { Slider } from "./slider";
 import { temperatureWords } from "./words";
 
@@ -142,12 +143,12 @@ function SetPoint({ device, state }: { device: Device; state: ThermostatState })
 /** Two buttons that change the wanted temperature by a step, and words between them. */
 export function ColderWarmer({ device, state, children }: { device: Device; state: ThermostatState; children: ComponentChildren }) {
   const { command, name } = device.module.value;
-  const change = (by: number): void => setTemperature(device, state, Math.min(30, Math.max(5, Math.round((state.setPoint + by) * 2) / 2)));
+  const change = (by: number): void => setTemperature(device, state, boundSetPoint(state.setPoint + by, state.setPoint));
   return (
     <div class="card-wide set-point">
-      {command && <IconButton icon="minus" label={t("homes.act.colder_of", { name })} onClick={() => change(-0.5)} />}
+      {command && <IconButton icon="minus" label={t("homes.act.colder_of", { name })} onClick={() => change(-STEP)} />}
       <span class="set-point-value">{children}</span>
-      {command && <IconButton icon="add" label={t("homes.act.warmer_of", { name })} onClick={() => change(0.5)} />}
+      {command && <IconButton icon="add" label={t("homes.act.warmer_of", { name })} onClick={() => change(STEP)} />}
     </div>
   );
 }

@@ -2,11 +2,9 @@
 
 import { useRef, useState } from "preact/hooks";
 import { formatNumber, t } from "../app/i18n";
+import { boundSetPoint, HIGHEST, LOWEST, STEP } from "./set_point";
 import { temperatureWords } from "./words";
 
-const LOWEST = 5;
-const HIGHEST = 30;
-const STEP = 0.5;
 const START = 135; // degrees, clockwise from three o'clock: the arc is open at the bottom
 const SWEEP = 270;
 const RADIUS = 84;
@@ -21,7 +19,6 @@ interface DialProps {
   readonly onChange: (setPoint: number) => void;
 }
 
-const bounded = (value: number): number => Math.min(HIGHEST, Math.max(LOWEST, Math.round(value / STEP) * STEP));
 const shareOf = (value: number): number => (Math.min(HIGHEST, Math.max(LOWEST, value)) - LOWEST) / (HIGHEST - LOWEST);
 
 function point(share: number, radius = RADIUS): [number, number] {
@@ -44,7 +41,7 @@ export function Dial({ label, setPoint, measured, heating, active, disabled, onC
     if (!box) return;
     const angle = (Math.atan2(event.clientY - box.top - box.height / 2, event.clientX - box.left - box.width / 2) * 180) / Math.PI;
     const share = ((angle - START + 720) % 360) / SWEEP;
-    setTurned(bounded(LOWEST + (share > 1 ? (share > 1.17 ? 0 : 1) : share) * (HIGHEST - LOWEST)));
+    setTurned(boundSetPoint(LOWEST + (share > 1 ? (share > 1.17 ? 0 : 1) : share) * (HIGHEST - LOWEST), setPoint));
   };
   const finish = (): void => {
     if (turned !== null && turned !== setPoint) onChange(turned);
@@ -69,8 +66,8 @@ export function Dial({ label, setPoint, measured, heating, active, disabled, onC
       role="slider"
       tabIndex={disabled ? -1 : 0}
       aria-label={label}
-      aria-valuemin={LOWEST}
-      aria-valuemax={HIGHEST}
+      aria-valuemin={Math.min(LOWEST, wanted)}
+      aria-valuemax={Math.max(HIGHEST, wanted)}
       aria-valuenow={wanted}
       aria-valuetext={temperatureWords(wanted)}
       aria-disabled={disabled}
@@ -78,7 +75,7 @@ export function Dial({ label, setPoint, measured, heating, active, disabled, onC
         const next = keys[event.key];
         if (next === undefined || disabled) return;
         event.preventDefault();
-        setTurned(bounded(next));
+        setTurned(boundSetPoint(next, setPoint));
       }}
       onKeyUp={(event) => event.key in keys && finish()}
       onBlur={finish}
