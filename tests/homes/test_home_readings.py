@@ -92,6 +92,14 @@ class TestReadings:
         since_eight = "since=2027-01-13T08:00:00Z&until=2027-01-13T09:00:00Z"
         assert [hour["used"] for hour in await readings(api, since_eight)] == [50]
 
+    async def test_what_was_used_while_a_counter_was_not_read_belongs_to_its_next_hour_in_every_period(
+        self, api: HomeApi
+    ) -> None:
+        await count_energy(api, PLUG.id, ("2027-01-13T22:30", 100.0), ("2027-01-14T09:30", 5100.0))
+        for since in ("2027-01-13", "2027-01-14", "2027-01-14T09:00:00Z"):
+            assert (await readings(api, f"since={since}&until=2027-01-15"))[-1]["used"] == 5000
+            assert (await api.ok("GET", f"{ENERGY}?since={since}&until=2027-01-15"))["used"] == 5.0
+
     async def test_wrong_periods_are_refused(self, api: HomeApi) -> None:
         for query in ("since=2027-01-15&until=2027-01-14", "since=2020-01-01&until=2027-01-14"):
             await api.refused("GET", f"{READINGS}?{query}", status=422)

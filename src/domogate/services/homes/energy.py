@@ -122,15 +122,16 @@ class HomeHistory:
             return []
         first = since // HOUR * HOUR
         limit = (int((until - first) / HOUR) + 2) * _SERIES
-        # The query begins one hour earlier: the growth of a counter is computed with the last reading before the period.
-        hours = await self._history.list_summaries(module_id, first - HOUR, until, HOUR, limit)
+        hours = await self._history.list_summaries(module_id, first, until, HOUR, limit)
         periods: dict[tuple[float, str], PeriodReading] = {}
-        last: dict[str, float] = {}
+        counter = await self._read_counter(module_id, first)
         for hour in hours:
-            used = _use(hour, last.get(hour.measure))
-            last[hour.measure] = hour.last
             if not first <= hour.at < until:
                 continue
+            used = None
+            if hour.measure == "energy":
+                used = hour.last - hour.low if counter is None else _difference(counter, hour.last)
+                counter = hour.last
             key = _begin_of(hour.at, per, zone), hour.measure
             periods[key] = _merge(periods.get(key), hour, used, at=key[0])
         return sorted(periods.values(), key=lambda one: (one.summary.at, one.summary.measure))
@@ -203,12 +204,6 @@ def _difference(begin: float | None, end: float | None) -> float | None:
     if begin is None or end is None:
         return None
     return end - begin if end >= begin else end
-
-
-def _use(hour: ReadingSummary, before: float | None) -> float | None:
-    if hour.measure != "energy":
-        return None
-    return hour.last - hour.low if before is None else _difference(before, hour.last)
 
 
 def _merge(period: PeriodReading | None, hour: ReadingSummary, used: float | None, *, at: float) -> PeriodReading:
