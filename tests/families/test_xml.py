@@ -1,3 +1,4 @@
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,6 +16,14 @@ _JSON = st.recursive(
 )
 
 
+_KEYS = st.text() | st.text("_x0041 A", max_size=24)
+
+
+def _decode(element: str) -> str:
+    """Return the key of an element, as Decision 0017 describes it."""
+    return "" if element == "_" else re.sub("_x([0-9A-Fa-f]{4,6})_", lambda code: chr(int(code[1], 16)), element)
+
+
 class TestTheJsonToXmlPolicy:
     @given(st.dictionaries(st.text(), _JSON, max_size=4))
     def test_gives_well_formed_xml_or_says_what_cannot_be_carried(self, resource: dict[str, Any]) -> None:
@@ -27,6 +36,10 @@ class TestTheJsonToXmlPolicy:
     @given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Co"])))
     def test_keeps_every_text(self, text: str) -> None:
         assert (ElementTree.fromstring(to_xml({"a": text})).findtext("a") or "") == text
+
+    @given(_KEYS)
+    def test_loses_no_character_of_a_key(self, key: str) -> None:
+        assert _decode(ElementTree.fromstring(to_xml({key: 1}))[0].tag) == key
 
     def test_names_values_and_lists(self) -> None:
         document = to_xml(
@@ -47,7 +60,9 @@ class TestTheJsonToXmlPolicy:
             ("-", "_x002D_"),
             ("_x0041_", "_x005F_x0041_"),
             ("a_x0041_", "a_x005F_x0041_"),
+            ("a_x0041 b", "a_x005F_x0041_x0020_b"),
             ("", "_"),
+            ("_", "_x005F_"),
             ("größe", "größe"),
             ("日", "_x65E5_"),
             ("a\0b", "a_x0000_b"),

@@ -15,9 +15,10 @@ MOST_IN_TAGS = 1_000_000
 
 # Characters that every edition of XML 1.0 allows in a name.
 _START = r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u00FF"
-_NOT_START = re.compile(rf"[^{_START}]")
-_NOT_IN_NAME = re.compile(rf"[^{_START}0-9.\-]")
-_LOOKS_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4,6}_)")
+_IN_NAME = rf"{_START}0-9.\-"
+# An underscore is escaped if a reader could take it for the start of an escape. The escape of a character begins with an
+# underscore, which could be the end of such a false escape. The name `_` is for the empty key.
+_ESCAPED = re.compile(rf"\A[^{_START}]|[^{_IN_NAME}]|\A_\Z|_(?=x[0-9A-Fa-f]{{4,6}}(?:_|[^{_IN_NAME}]))")
 # Characters that XML 1.0 cannot represent, not even escaped (§2.2).
 # The refused characters are listed, not the allowed ones: Python needs 10 ms to compile a range beyond U+FFFF.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -74,12 +75,7 @@ def _text(value: str | bool | int | float) -> str:
 
 
 def _name(key: str) -> str:
-    if not key:
-        return "_"
-    first, rest = key[0], _LOOKS_ESCAPED.sub("_x005F_", key[1:])
-    if _LOOKS_ESCAPED.match(key):
-        return "_x005F_" + _NOT_IN_NAME.sub(_escape, rest)
-    return _NOT_START.sub(_escape, first) + _NOT_IN_NAME.sub(_escape, rest)
+    return _ESCAPED.sub(_escape, key) or "_"
 
 
 def _escape(match: re.Match[str]) -> str:
