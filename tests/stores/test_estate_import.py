@@ -139,6 +139,17 @@ class TestSecondImport:
         await store.import_estate(SMALL, prune=False)
         assert await store.list_subscriptions() == [change(KEY, id=an_id(81), created_at=5.0)]
 
+    @pytest.mark.parametrize("prune", [False, True])
+    async def test_a_key_can_get_another_id_while_its_id_gets_a_new_key(self, filled_store: SqlStore, prune: bool) -> None:
+        renewed, former = change(KEY, key_hash="hash of a new key"), change(KEY, id=an_id(81), name="the former key")
+        told = change(SMALL, subscriptions=(renewed, former))
+        await filled_store.import_estate(told, prune=prune)
+        stored = {one.key_hash: one for one in await filled_store.list_subscriptions()}
+        assert stored.pop(KEY.key_hash) == change(former, id=KEY.id)
+        assert stored == {renewed.key_hash: change(renewed, id=stored[renewed.key_hash].id)}
+        again = await filled_store.import_estate(told, prune=prune)
+        assert (again.added, again.updated, again.removed) == (ZERO, ZERO, ZERO)
+
     async def test_emails_can_be_swapped(self, filled_store: SqlStore) -> None:
         swapped = (change(ANNA, email=BRUNO.email), change(BRUNO, email=ANNA.email), CARLA)
         recorded = record_changes(filled_store)

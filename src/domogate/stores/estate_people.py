@@ -14,7 +14,7 @@ from sqlalchemy import BindParameter, bindparam, delete, insert, select, update
 from domogate.domain.estate import Estate
 from domogate.domain.events import ClientChanged, SubscriptionChanged, UserChanged
 from domogate.domain.formats import email_key
-from domogate.domain.ids import Id
+from domogate.domain.ids import Id, new_id
 from domogate.domain.people import PAGES_CLIENT, User
 from domogate.domain.plants import Member, Plant
 from domogate.stores.clients import client_to_row, find_client, list_clients
@@ -148,16 +148,19 @@ def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Di
     """Compare the subscriptions of the estate with the stored subscriptions. Nothing is written.
 
     For each subscription of the estate, the import will update the stored subscription with the same key. If no stored
-    subscription has this key, the import will update the stored subscription with the same id. A subscription that was revoked
-    stays revoked.
+    subscription has this key, the import will update the stored subscription with the same id. But if the estate lists the key
+    of that subscription too, the import will add a subscription with a new id. A subscription that was revoked stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}
     by_id = {subscription.id: subscription for subscription in stored}
+    in_estate = {subscription.key_hash for subscription in estate.subscriptions}
     wanted = []
     for subscription in estate.subscriptions:
         known = by_key.get(subscription.key_hash) or by_id.get(subscription.id)
-        if known is not None:
+        if known is not None and known.key_hash != subscription.key_hash and known.key_hash in in_estate:
+            subscription = msgspec.structs.replace(subscription, id=new_id())
+        elif known is not None:
             revoked_at = subscription.revoked_at if known.revoked_at is None else known.revoked_at
             subscription = msgspec.structs.replace(
                 subscription, id=known.id, created_at=known.created_at, revoked_at=revoked_at
