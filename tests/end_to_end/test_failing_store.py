@@ -48,3 +48,16 @@ class TestAFailureBeforeTheFamily:
                 expect_refusal(operation, demo.send(operation, target, who=who, headers=origin), 500)
             assert demo.api.http.get("/home/v1/me", headers=origin).headers["content-type"] == "application/problem+json"
             assert demo.api.http.get("/auth/jwks", headers=origin).json()["error"] == "server_error"
+
+
+class TestAStopWithAFailingStore:
+    def test_it_reaches_all_parts_and_logs_what_is_lost(self, tmp_path: Path) -> None:
+        with running(start("demo", tmp_path)) as demo:
+            who, target = demo.case(E1)
+            with closing(sqlite3.connect(demo.data / "domogate.sqlite3", timeout=60)) as connection:
+                for table in ("usages", "audit"):
+                    connection.execute(f"ALTER TABLE {table} RENAME TO {table}_elsewhere")
+            assert demo.send(E1, target, who=who).status_code == 200
+        assert "the last usage of keys is lost" in demo.log
+        assert "audit entries lost when the gateway stopped" in demo.log
+        assert demo.process.returncode == 0

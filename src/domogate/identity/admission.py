@@ -80,12 +80,18 @@ class KeyAdmission:
         self._writer = asyncio.create_task(self._write_regularly(), name="subscription usage")
 
     async def stop(self) -> None:
-        """Save the counts of requests. Must be called before the store stops."""
+        """Save the counts of requests. Must be called before the store stops.
+
+        If the store cannot write the counts, they are logged as lost, and the gateway goes on stopping its other parts.
+        """
         self._stopping.set()
         if self._writer is not None:
             await self._writer
             self._writer = None
-        await self._usages.write(day_of(self._now()))
+        try:
+            await self._usages.write(day_of(self._now()))
+        except Exception:
+            _log.exception("the last usage of keys is lost, because it was not stored")
 
     def apply(self, changes: Sequence[Change]) -> None:
         self._entries.apply(changes)
