@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from domogate.stores.readers import Readers
+from domogate.stores import SqlStore
+from domogate.stores.engine import READERS
+from domogate.stores.readers import Lane, Readers
+from domogate.stores.subject import reads
 from support.stores import HOUSE, OpenStore
 
 THREADS = 2
@@ -40,7 +43,7 @@ class TestReadsInTurn:
     async def test_the_next_one_begins_when_the_first_has_ended(self, readers: Readers) -> None:
         held = HeldReads()
         in_turn = [
-            asyncio.create_task(readers.run(partial(held.read, name), WAIT, in_turn=True)) for name in ("first", "second")
+            asyncio.create_task(readers.run(partial(held.read, name), WAIT, Lane.IN_TURN)) for name in ("first", "second")
         ]
         while not held.begun:
             await asyncio.sleep(0)
@@ -51,11 +54,29 @@ class TestReadsInTurn:
         held.may_end.set()
         assert await asyncio.gather(*in_turn) == ["first", "second"]
 
-    async def test_their_thread_ends_too(self) -> None:
+    async def test_their_thread_ends_too_and_that_of_long_reads(self) -> None:
         readers = Readers(1)
-        threads = [await readers.run(threading.current_thread, WAIT, in_turn=in_turn) for in_turn in (False, True)]
+        threads = [await readers.run(threading.current_thread, WAIT, lane) for lane in Lane]
         await readers.close(WAIT)
-        assert [thread.is_alive() for thread in threads] == [False, False]
+        assert [thread.is_alive() for thread in threads] == [False] * len(Lane)
+
+
+class TestLongReads:
+    async def test_they_leave_threads_for_other_reads(self, open_store: OpenStore, database_url: str) -> None:
+        """For example when they wait for a database server that does not answer any more."""
+        held, read = HeldReads(), "a long read"
+
+        class StoreWithLongRead(SqlStore):
+            read_long = reads(lambda _: held.read(read), lane=Lane.LONG)
+
+        store = await open_store(database_url, StoreWithLongRead, deadline=WAIT / 2)
+        assert isinstance(store, StoreWithLongRead)
+        many = [asyncio.create_task(store.read_long()) for _ in range(2 * READERS)]
+        while not held.begun:
+            await asyncio.sleep(0.01)
+        await asyncio.gather(*(store.newest_cursor() for _ in range(2 * READERS)))
+        held.may_end.set()
+        assert await asyncio.gather(*many) == [read] * len(many)
 
 
 class TestPlants:
@@ -66,11 +87,11 @@ class TestPlants:
         chosen = []
         run = Readers.run
 
-        async def record(self: Readers, work: Callable[[], Any], seconds: float, *, in_turn: bool = False) -> Any:
-            chosen.append(in_turn)
-            return await run(self, work, seconds, in_turn=in_turn)
+        async def record(self: Readers, work: Callable[[], Any], seconds: float, lane: Lane = Lane.ORDINARY) -> Any:
+            chosen.append(lane)
+            return await run(self, work, seconds, lane)
 
         monkeypatch.setattr(Readers, "run", record)
         assert await store.find_plant(HOUSE.id) is None
         await store.newest_cursor()
-        assert chosen == [database_url.startswith("sqlite"), False]
+        assert chosen == [Lane.IN_TURN if database_url.startswith("sqlite") else Lane.ORDINARY, Lane.ORDINARY]

@@ -20,6 +20,7 @@ from domogate.domain.ids import Id
 from domogate.stores.clock import FAR_AHEAD
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked
+from domogate.stores.readers import Lane
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables.identity import audit, pseudonyms, users
 from domogate.stores.write_lock import WriteLock
@@ -149,8 +150,8 @@ class SqlAudit(SqlSubject):
     """Stores the audit log. Implements AuditStore."""
 
     append_audit = writes(append_audit, lock=WriteLock.AUDIT)
-    list_audit = reads(list_audit, long=True)
-    list_newest_audit = reads(list_newest_audit, long=True)
+    list_audit = reads(list_audit, lane=Lane.LONG)
+    list_newest_audit = reads(list_newest_audit, lane=Lane.LONG)
     list_pseudonyms = reads(list_pseudonyms)
     prune_audit = repeats(prune_audit)
 

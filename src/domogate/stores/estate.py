@@ -20,7 +20,8 @@ from domogate.stores.estate_prune import count_modules, has_unlisted, list_sizes
 from domogate.stores.estate_rows import EstateRows, make_rows
 from domogate.stores.parts import PartSize, ids_of, split
 from domogate.stores.presence import any_running
-from domogate.stores.subject import LONG, reads, writes
+from domogate.stores.readers import Lane
+from domogate.stores.subject import reads, writes
 
 _PAUSE = 0.02
 """In seconds. An import pauses for this time between two parts, so that other processes can write.
@@ -50,16 +51,18 @@ class SqlEstate(SqlEstateHistory):
     """Imports and exports estates. Implements EstateStore without `backup` and `find_unnamed_drivers`."""
 
     import_estate = writes(import_estate, long=True)
-    export_estate = reads(export_estate, long=True)
-    export_in_parts = reads(export_in_parts, long=True)
+    export_estate = reads(export_estate, lane=Lane.LONG)
+    export_in_parts = reads(export_in_parts, lane=Lane.LONG)
     count_modules = reads(count_modules)
     _import_part = writes(_timed(import_part), long=True)
-    _has_unlisted = reads(has_unlisted, long=True)
+    _has_unlisted = reads(has_unlisted, lane=Lane.LONG)
     _remove_unlisted = writes(_timed(remove_unlisted), long=True)
 
     async def find_difference(self, estate: Estate, *, prune: bool, most: int) -> ImportDifference:
         assert self._database is not None, "the store is not started"
-        return await self._read_within(LONG, find_difference, self._database, self._clock.now(), estate, prune=prune, most=most)
+        return await self._read_in(
+            Lane.LONG, find_difference, self._database, self._clock.now(), estate, prune=prune, most=most
+        )
 
     async def import_in_parts(
         self,

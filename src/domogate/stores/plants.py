@@ -18,6 +18,7 @@ from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.injections import injections_of
 from domogate.stores.members import changing_plants
+from domogate.stores.readers import Lane
 from domogate.stores.rows import MODULE_COLUMNS, People, RowLike, people_from_rows, plant_from_row, topology_from_rows
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.devices import injections
@@ -185,7 +186,7 @@ def find_unnamed_drivers(connection: Connection) -> UnnamedDrivers | None:
 class SqlPlants(SqlSubject):
     """Stores plants with their modules. Implements PlantStore."""
 
-    find_plant = reads(find_plant, in_turn=True)
+    find_plant = reads(find_plant, lane=Lane.IN_TURN)
     list_plants = reads(list_plants)
     list_plants_of = reads(list_plants_of)
     list_plant_ids = reads(list_plant_ids)

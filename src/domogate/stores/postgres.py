@@ -45,6 +45,7 @@ from domogate.stores.cursors import (
 from domogate.stores.direct import DirectStatement, Write, execute_text, wrap_error
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database
 from domogate.stores.postgres_driver import in_one_round_trip, limited_connection
+from domogate.stores.readers import LONG_READERS
 from domogate.stores.tables.all_tables import partial_indexes
 from domogate.stores.tables.feed import changes, feed
 from domogate.stores.tables.notices import parked, webhooks
@@ -161,7 +162,7 @@ class PostgresDatabase(Database):
         self._idle_after = -inf
         """The time (monotonic) after which the server may have ended the current transaction."""
         self.writing = self._engine(url, 1)
-        reading = self._engine(url, READERS + 2)  # The feed and the probe have one connection each.
+        reading = self._engine(url, READERS + LONG_READERS + 2)  # The feed and the probe have one connection each.
         self.reading = reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @staticmethod

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from enum import Enum, auto
 from math import inf
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -22,6 +23,22 @@ GRACE = 0.25
 
 If the whole process was paused, an answer that has come in the meantime is not lost.
 """
+
+
+LONG_READERS = 2
+
+
+class Lane(Enum):
+    """The kinds of reads. Each kind has its own threads."""
+
+    ORDINARY = auto()
+    IN_TURN = auto()
+    """These reads run one after the other (Decision 0101)."""
+    LONG = auto()
+    """These reads may take very long, so they must not use the threads of other reads (Decision 0069)."""
+
+
+_THREADS = {Lane.IN_TURN: 1, Lane.LONG: LONG_READERS}
 
 
 class _Job:
@@ -62,27 +79,25 @@ _Jobs = SimpleQueue[_Job | None]
 
 
 class Readers:
-    """A few threads on which reads run. The threads end after `close`.
-
-    Reads that are started with `in_turn=True` share one separate thread, so they run one after the other (Decision 0101).
-    """
+    """A few threads on which reads run. The threads end after `close`."""
 
     def __init__(self, threads: int) -> None:
-        self._jobs: _Jobs = SimpleQueue()
-        self._jobs_in_turn: _Jobs | None = None
+        """`threads` is the number of threads for ordinary reads. Other threads are started when the first read needs them."""
+        self._jobs: dict[Lane, _Jobs] = {}
         self._threads: list[tuple[threading.Thread, _Jobs]] = []
-        for _ in range(threads):
-            self._start_thread(self._jobs)
+        self._start_threads(Lane.ORDINARY, threads)
 
-    async def run(self, work: Callable[[], T], seconds: float, *, in_turn: bool = False) -> T:
-        """Run the work on a thread and return its result. Raises StoreTimeout if there is no result in time.
+    async def run(self, work: Callable[[], T], seconds: float, lane: Lane = Lane.ORDINARY) -> T:
+        """Run the work on a thread of this lane and return its result. Raises StoreTimeout if there is no result in time.
 
-        `seconds` is the time limit. If `in_turn` is true, the work waits until all earlier work with `in_turn` has ended.
+        `seconds` is the time limit.
         """
         loop = asyncio.get_running_loop()
         job = _Job(loop, work, seconds)
         timer = None if seconds == inf else loop.call_later(seconds + GRACE, expire, job.future, seconds)
-        (self._find_jobs_in_turn() if in_turn else self._jobs).put(job)
+        if lane not in self._jobs:
+            self._start_threads(lane, _THREADS[lane])
+        self._jobs[lane].put(job)
         try:
             result: T = await job.future
             return result
@@ -102,18 +117,13 @@ class Readers:
 
         await asyncio.to_thread(join)
 
-    def _find_jobs_in_turn(self) -> _Jobs:
-        """Return the queue of the reads that run one after the other. Its thread is started at the first such read."""
-        if self._jobs_in_turn is None:
-            self._jobs_in_turn = SimpleQueue()
-            self._start_thread(self._jobs_in_turn)
-        return self._jobs_in_turn
-
-    def _start_thread(self, jobs: _Jobs) -> None:
-        name = f"domogate-store-reader-{len(self._threads)}"
-        thread = threading.Thread(target=_serve, args=(jobs,), name=name, daemon=True)
-        self._threads.append((thread, jobs))
-        thread.start()
+    def _start_threads(self, lane: Lane, threads: int) -> None:
+        jobs = self._jobs[lane] = SimpleQueue()
+        for _ in range(threads):
+            name = f"domogate-store-reader-{len(self._threads)}"
+            thread = threading.Thread(target=_serve, args=(jobs,), name=name, daemon=True)
+            self._threads.append((thread, jobs))
+            thread.start()
 
 
 def _serve(jobs: _Jobs) -> None:

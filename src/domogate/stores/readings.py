@@ -15,6 +15,7 @@ from sqlalchemy import BigInteger, BindParameter, ColumnElement, Connection, Fro
 from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
+from domogate.stores.readers import Lane
 from domogate.stores.recorder import LATEST, SERIES, SLOT_MS
 from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables.devices import hourly_readings as hourly
@@ -225,8 +226,8 @@ def list_summaries(
 class SqlReadings(SqlSubject):
     """Writes reports of drivers, and reads readings. Implements StateStore, and the queries of ReadingStore."""
 
-    list_readings = reads(list_readings, long=True)
-    list_summaries = reads(list_summaries, long=True)
+    list_readings = reads(list_readings, lane=Lane.LONG)
+    list_summaries = reads(list_summaries, lane=Lane.LONG)
 
     async def record(self, reports: Sequence[Report]) -> None:
         if not reports:

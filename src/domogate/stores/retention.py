@@ -6,9 +6,9 @@ Each step takes a few milliseconds of the writer's time, so other writes are not
 from sqlalchemy import BigInteger, ColumnElement, Connection, case, cast, delete, func, select, tuple_
 
 from domogate.stores.engine import Transaction
+from domogate.stores.readers import Lane
 from domogate.stores.readings import HOUR_MS, SqlReadings, is_last, summarise
 from domogate.stores.recorder import SLOT_MS, to_moment
-from domogate.stores.subject import LONG
 from domogate.stores.tables.devices import hourly_readings as hourly
 from domogate.stores.tables.devices import raw_readings, series
 from domogate.stores.tables.devices import recent_readings as raw
@@ -148,6 +148,6 @@ class SqlRetention(SqlReadings):
         for prune in (prune_raw, prune_hourly):
             while await self._write(prune, _hour_of(before)):
                 pass
-        excess = await self._read_within(LONG, count_readings) - most
+        excess = await self._read_in(Lane.LONG, count_readings) - most
         while excess > 0 and (removed := await self._write(prune_excess, excess)):
             excess -= removed

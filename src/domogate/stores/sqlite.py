@@ -38,6 +38,7 @@ from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, complete_cu
 from domogate.stores.direct import Write, execute_text, time_is_up
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database
 from domogate.stores.inspection import explain_damage
+from domogate.stores.readers import LONG_READERS
 from domogate.stores.refused_writes import explain_refused_write
 
 _BUSY_SECONDS = 30.0
@@ -94,7 +95,8 @@ class SqliteDatabase(Database):
         """Connections for reads that no thread uses now."""
         self._create_privately()
         self.writing = self._engine(url, self.begin, query_only=False, size=1)
-        self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 2)  # One for the feed, one for reads in turn.
+        # The feed and the reads in turn have one connection each.
+        self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + LONG_READERS + 2)
 
     def _create_privately(self) -> None:
         # The file contains private keys and password hashes. SQLite creates its additional files with the same mode.

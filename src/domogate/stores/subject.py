@@ -25,7 +25,7 @@ from domogate.stores.engine import READERS, Database, Transaction
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.opening import find_sqlite_file, open_database, prepare_database
 from domogate.stores.probe import Probe
-from domogate.stores.readers import Readers
+from domogate.stores.readers import Lane, Readers
 from domogate.stores.shared_work import SharedWork
 from domogate.stores.write_lock import WriteLock
 from domogate.stores.writer_limits import WriterLimits
@@ -234,19 +234,17 @@ class SqlSubject:
 
     async def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the query in one snapshot, on a reader thread. Raises StoreTimeout if there is no result before the deadline."""
-        return await self._read_within(self._limits.deadline, query, *args, **kwargs)
+        return await self._read_in(Lane.ORDINARY, query, *args, **kwargs)
 
-    async def _read_within(
-        self, seconds: float, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        return await self._run_query(query, seconds, False, *args, **kwargs)
-
-    async def _run_query(
-        self, query: Callable[Concatenate[Connection, P], T], seconds: float, in_turn: bool, *args: P.args, **kwargs: P.kwargs
+    async def _read_in(
+        self, lane: Lane, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         database, readers = self._database, self._readers
         if database is None or readers is None:
             raise RuntimeError("the store is not running")
+        seconds = LONG if lane is Lane.LONG else self._limits.deadline
+        if lane is Lane.IN_TURN and database.reads_in_parallel:
+            lane = Lane.ORDINARY
 
         def run() -> T:
             try:
@@ -257,7 +255,7 @@ class SqlSubject:
                 raise self._explain(error) from error
 
         with nullcontext() if self.waiting is None else self.waiting():
-            return await readers.run(run, seconds, in_turn=in_turn and not database.reads_in_parallel)
+            return await readers.run(run, seconds, lane)
 
     async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit.
@@ -304,16 +302,16 @@ def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any],
 
 
 def reads(
-    query: Callable[Concatenate[Connection, P], T], *, long: bool = False, in_turn: bool = False
+    query: Callable[Concatenate[Connection, P], T], *, lane: Lane = Lane.ORDINARY
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a query. If `long` is true, the query may take LONG seconds, for large reads.
+    """Make a method of a subject from a query. A query of `Lane.LONG` may take LONG seconds, for large reads.
 
-    On SQLite, all queries whose `in_turn` is true run one after the other: on several threads they would take more CPU time.
+    On SQLite, all queries of `Lane.IN_TURN` run one after the other: on several threads they would take more CPU time.
     """
 
     @wraps(query)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run_query(query, LONG if long else self._limits.deadline, in_turn, *args, **kwargs)
+        return await self._read_in(lane, query, *args, **kwargs)
 
     return method
 
