@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +67,37 @@ class TestARequestThatHasArrived:
                 assert is_last(await connection.read_answer())
                 assert await connection.is_closed()
                 connection.writer.close()
+
+    async def test_on_a_connection_for_which_the_system_has_no_free_file_yet_is_answered(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(accepting, "_PAUSE", 0.01)
+        accept, stop, no_free_file = socket.socket.accept, asyncio.Event(), asyncio.Event()
+
+        def accept_if_possible(listener: socket.socket) -> Any:
+            if no_free_file.is_set():
+                raise OSError(errno.EMFILE, "Too many open files")
+            return accept(listener)
+
+        def connect() -> None:
+            no_free_file.set()
+            client.connect(("127.0.0.1", bound.port))
+            client.sendall(GET)
+
+        monkeypatch.setattr(socket.socket, "accept", accept_if_possible)
+        client = socket.socket()
+        async with (
+            serving(Recorder(), stop=stop, drain=LONG, on_drain=connect) as bound,
+            raw_connection(bound.port) as idle,
+        ):
+            await idle.send(GET)
+            assert (await idle.read_answer())[0] == 200
+            stop.set()
+            assert await idle.is_closed()
+            no_free_file.clear()
+            connection = await adopt(client)
+            assert is_last(await connection.read_answer())
+            connection.writer.close()
 
     async def test_on_a_connection_that_was_used_before_is_answered(self) -> None:
         stop = asyncio.Event()

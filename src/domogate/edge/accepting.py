@@ -7,7 +7,8 @@ server, a connection could be counted only after its TLS handshake.
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from domogate.edge.certificates import Tls
 from domogate.edge.connections import Connections, Place
@@ -54,23 +55,32 @@ class Acceptor:
 
     @property
     def is_opening(self) -> bool:
-        """True while an accepted connection has no protocol (the object that reads its requests) yet.
+        """True while a connection has no protocol (the object that reads its requests) yet.
 
-        Usually this is because its TLS handshake has not ended.
+        Usually this is because its TLS handshake has not ended, or because `finish` could not accept it yet.
         """
         return bool(self._opening)
 
     async def finish(self) -> None:
         """Stop listening, in a way that resets no connection that a client has opened (Decision 0104).
 
+        The connections that wait are accepted in the background. `is_opening` is True until the last of them is accepted.
         If the service manager opened the socket, new connections wait in it for the next process (Decision 0125).
         """
-        if not isinstance(self._listener, ManagedSocket):
-            hold_new_connections(self._listener)
-            await asyncio.sleep(_HOLD)
-            for _ in iter(self._accept, False):
-                await asyncio.sleep(0)
+        if isinstance(self._listener, ManagedSocket):
+            self._stop()
+            self._listener.close()
+            return
+        hold_new_connections(self._listener)
+        await asyncio.sleep(_HOLD)
         self._stop()
+        self._begin(self._accept_the_rest())
+
+    async def _accept_the_rest(self) -> None:
+        pause = self._accept()
+        while pause is not None:
+            await asyncio.sleep(pause)
+            pause = self._accept()
         self._listener.close()
 
     def close(self) -> None:
@@ -91,31 +101,34 @@ class Acceptor:
         if self._is_open:
             self._loop.add_reader(self._listener, self._accept)
 
-    def _accept(self) -> bool:
+    def _accept(self) -> float | None:
         """Accept the connections of one round of the event loop.
 
-        Return False if no more connections wait, or after an error of the system.
+        Return the seconds after which to call this method again, or None if no more connections wait.
         """
         accepted = 0
         while accepted < _AT_ONCE:
             try:
                 connection, address = self._listener.accept()
             except BlockingIOError:
-                return False
+                return None
             except ConnectionAbortedError:
                 continue  # The client has already left.
             except OSError:
                 self._connections.count_system_error()
                 self._loop.remove_reader(self._listener)
                 self._loop.call_later(_PAUSE, self._resume)
-                return False
+                return _PAUSE
             connection.setblocking(False)
             place = self._connections.add(connection, address[0])
             accepted += _RESERVE_SHARE if place.limit else 1
-            task = self._loop.create_task(self._open(connection, place))
-            self._opening.add(task)
-            task.add_done_callback(self._opening.discard)
-        return True
+            self._begin(self._open(connection, place))
+        return 0.0
+
+    def _begin(self, opening: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(opening)
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
 
     async def _open(self, connection: socket.socket, place: Place) -> None:
         opened = False
