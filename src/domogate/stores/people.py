@@ -78,6 +78,10 @@ def has_active_operator(connection: Connection) -> bool:
     return connection.execute(_ACTIVE_OPERATOR).first() is not None
 
 
+def has_operator(connection: Connection) -> bool:
+    return connection.execute(_OPERATORS, {"but": ""}).first() is not None
+
+
 def list_users(connection: Connection) -> Sequence[User]:
     """Return all users, ordered by e-mail."""
     found = [_from_columns(connection, row._mapping) for row in connection.execute(_USERS)]
@@ -109,7 +113,7 @@ def change_user(tx: Transaction, user_id: Id, change: Callable[[User], User]) ->
 
 
 def claim_operator(tx: Transaction, user: User) -> User | None:
-    if tx.connection.execute(_OPERATORS, {"but": ""}).first() is not None:
+    if has_operator(tx.connection):
         return None
     known = find_user_by_email(tx.connection, user.email)
     return _write_user(tx, known, msgspec.structs.replace(known or user, operator=True))
@@ -196,6 +200,7 @@ class SqlPeople(SqlSubject):
     find_user = reads(find_user)
     find_user_by_email = reads(find_user_by_email)
     has_active_operator = reads(has_active_operator)
+    has_operator = reads(has_operator)
     list_users = reads(list_users)
     save_user = writes(save_user)
     add_user = writes(add_user)

@@ -85,9 +85,11 @@ class TestALinkThatDoesNotWork:
         assert [user.email for user in await setup.store.list_users() if user.operator] == [OLGA]
 
     async def test_ends_when_somebody_else_becomes_the_operator(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await browser.get(offer(setup))
+        link = offer(setup)
+        await browser.get(link)
         await setup.people.create_first_operator("nina@example.com")
         assert await accept(browser) == (410, NO_LONGER)
+        assert heading_of((await browser.get(link)).text) == NO_LONGER
         assert await setup.store.find_user_by_email(OLGA) is None
 
     async def test_ends_with_a_newer_link_and_with_time(self, browser: PageBrowser, setup: AuthSetup) -> None:

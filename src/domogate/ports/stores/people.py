@@ -42,6 +42,10 @@ class PeopleStore(Protocol):
         """
         ...
 
+    async def has_operator(self) -> bool:
+        """Return whether there is an operator, with or without a password."""
+        ...
+
     async def claim_operator(self, user: User) -> User | None:
         """Make this user, or the existing user with the same e-mail, the first operator.
 

@@ -68,7 +68,7 @@ class FirstOperator(Accounts):
             return DeadLink.USED
         if claim.expires_at <= self._clock.now():
             return DeadLink.EXPIRED
-        return DeadLink.USED if await self._store.has_active_operator() else None
+        return DeadLink.USED if await self._store.has_operator() else None
 
     async def accept_offer(self, token: str, email: str, password: str, *, address: str = "") -> User:
         """Create the first operator with this password. If a value is refused, the link stays valid.
