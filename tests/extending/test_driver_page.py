@@ -96,6 +96,39 @@ def apply(file: Path, diff: str) -> None:
     file.write_text(text, "utf-8")
 
 
+ORDER_BEFORE_THE_CONNECTION = """
+import asyncio
+from domogate.app.parts import SystemClock
+from domogate.domain.commands import Order, SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
+from domogate.domain.faults import Fault
+from domogate.domain.ids import new_id
+from domogate.domain.plants import Module
+from domogate.drivers.linelamp import DRIVER, LineLampSettings
+from domogate.ports import AttachedModule
+
+async def connect(host, port):
+    await asyncio.Event().wait()
+
+async def main():
+    asyncio.open_connection = connect
+    clock, plant = SystemClock(), new_id()
+    lamp = Module(new_id(), new_id(), "Lamp", DeviceKind.LIGHT, driver="linelamp", options={"lamp": "kitchen"})
+    driver = DRIVER.build(clock, LineLampSettings())
+    await driver.start(None)
+    await driver.attach(plant, [AttachedModule(lamp, FirstState(lamp.id))])
+    await asyncio.sleep(0)
+    try:
+        await driver.execute(Order(new_id(), plant, lamp.id, SetLight(on=True), clock.now() + 1))
+    except Fault as fault:
+        print(type(fault).__name__)
+    await driver.stop()
+
+asyncio.run(main())
+"""
+
+
 class Controller:
     """The lamp controller of the page."""
 
@@ -135,6 +168,10 @@ def test_its_settings_are_declared_in_one_place_and_documented(tree: Path) -> No
     assert set(declared) == {name.lower() for name in rows}
     assert rows["LINELAMP_ADDRESS"] == declared["linelamp_address"]
     assert "--linelamp-address" in domogate_python(tree, "-m", "domogate.cli", "serve", "--help")
+
+
+def test_an_order_before_the_first_connection_is_refused_as_offline(tree: Path) -> None:
+    assert domogate_python(tree, "-c", ORDER_BEFORE_THE_CONNECTION).split() == ["DeviceOffline"]
 
 
 async def test_a_gateway_with_it_switches_a_lamp(tree: Path, tmp_path: Path) -> None:
