@@ -177,7 +177,23 @@ class TestFailures:
                 problems = [backups.problem]
                 broken.undo()
                 await asyncio.sleep(HOUR)
-                assert [*problems, backups.problem] == ["the last backup failed: not allowed", None]
+                assert [*problems, backups.problem] == ["the folder of the backups cannot be read: not allowed", None]
+        assert len(folder.files) == 1
+
+    async def test_a_folder_that_can_be_read_again_is_no_problem_although_no_backup_is_due(
+        self, folder: Folder, clock: LoopClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def refuse() -> Sequence[BackupFile]:
+            raise PermissionError("not allowed")
+
+        async with running(folder, clock):
+            await asyncio.sleep(HOUR)
+        with monkeypatch.context() as broken:
+            broken.setattr(folder, "list_backups", refuse)
+            async with running(folder, clock) as backups:
+                broken.undo()
+                await asyncio.sleep(RETRY_AFTER + CHECK_EVERY)
+                assert (backups.problem, backups.newest) == (None, folder.files[0])
         assert len(folder.files) == 1
 
     @pytest.mark.parametrize("error", [PermissionError("not allowed"), ValueError("not allowed")])

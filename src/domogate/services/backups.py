@@ -32,25 +32,29 @@ class RegularBackups:
         self._every = every
         self._keep = keep
         self._not_before = 0.0
-        """The time of the event loop before which no backup is made, because the last backup failed."""
+        """The time of the event loop before which no backup is made, because of a failure."""
         self._due_at = 0.0
         """The time of the event loop at which the next backup is due. It does not depend on the clock."""
         self.newest: BackupFile | None = None
         """The newest finished backup."""
-        self.problem: str | None = None
+        self._failed: str | None = None
         """The reason why the last backup failed. None if it did not fail."""
+        self._unreadable: str | None = None
+        """The reason why the folder could not be read. None if it could."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         self._due_at = asyncio.get_running_loop().time() + self._every
-        try:
-            self._note_newest(await self._folder.list_backups())
-        except OSError as error:
-            self._note_failure(error)
+        await self._list()
         self._task = asyncio.create_task(self._run(), name="backups")
 
     async def stop(self) -> None:
         await cancel(self._task)
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the backups. None if nothing is wrong."""
+        return self._unreadable or self._failed
 
     async def _run(self) -> None:
         while True:
@@ -59,6 +63,7 @@ class RegularBackups:
                 if await self._is_due():
                     await self._make()
             except Exception as error:
+                self._failed = f"the last backup failed: {error}"
                 self._note_failure(error)
 
     async def _is_due(self) -> bool:
@@ -71,16 +76,28 @@ class RegularBackups:
         now = asyncio.get_running_loop().time()
         if now < self._not_before:
             return False
-        backups = await self._folder.list_backups()
-        self._note_newest(backups)
+        backups = await self._list()
+        if backups is None:
+            return False
         return now >= self._due_at or not any(abs(self._clock.now() - one.at) < self._every for one in backups)
+
+    async def _list(self) -> Sequence[BackupFile] | None:
+        """Return the backups, and note the newest. If the folder cannot be read, note this problem and return None."""
+        try:
+            backups = await self._folder.list_backups()
+        except OSError as error:
+            self._unreadable = f"the folder of the backups cannot be read: {error}"
+            self._note_failure(error)
+            return None
+        self.newest, self._unreadable = backups[-1] if backups else None, None
+        return backups
 
     async def _make(self) -> None:
         loop = asyncio.get_running_loop()
         begun = loop.time()
         made = await self._folder.add_backup(self._clock.now())
         self._due_at = begun + self._every
-        self.newest, self.problem = made, None
+        self.newest, self._failed = made, None
         _log.info("backup written and checked", file=made.name, bytes=made.size, seconds=round(loop.time() - begun, 1))
         detail = {"file": made.name}
         self._audit.note(AuditAction.BACKUP, who=GATEWAY, what="store", result=AuditResult.OK, detail=detail)
@@ -91,10 +108,6 @@ class RegularBackups:
         for reason in kept:
             _log.warning("an old backup was not removed", reason=reason)
 
-    def _note_newest(self, backups: Sequence[BackupFile]) -> None:
-        self.newest = backups[-1] if backups else None
-
     def _note_failure(self, error: Exception) -> None:
         self._not_before = asyncio.get_running_loop().time() + min(RETRY_AFTER, self._every)
-        self.problem = f"the last backup failed: {error}"
         _log.error("no backup was made; will retry", reason=str(error))

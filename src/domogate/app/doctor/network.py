@@ -28,7 +28,7 @@ _LONGEST_ANSWER = 65_536
 _WARNINGS = {
     "writes": "it cannot write to its database",
     "clock": "its clock is far from the time that it last saw, so it prunes nothing",
-    "backup": "the last backup failed",
+    "backup": "the last backup failed, or the folder of the backups cannot be read",
 }
 """The meaning of each warning of /readyz. The codes are kinds of problems (services/monitoring/problems.py)."""
 
