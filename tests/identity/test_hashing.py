@@ -2,12 +2,14 @@ import asyncio
 import os
 import sys
 import threading
+import unicodedata
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import argon2
 import pytest
 
+from domogate.domain.passwords import find_password_problem
 from domogate.identity import hashing
 from domogate.identity.hashing import PasswordHasher
 
@@ -33,6 +35,28 @@ class TestPasswordHasher:
 
     async def test_the_same_letters_composed_otherwise_are_the_same_password(self, hasher: PasswordHasher) -> None:
         assert await hasher.verify_password("cafe\u0301", await hasher.hash_password("caf\u00e9"))
+
+    async def test_the_longest_password_may_be_typed_with_separate_accents(self, hasher: PasswordHasher) -> None:
+        typed = 200 * "\u03b1\u0313\u0300\u0345"
+        assert find_password_problem(typed + ".", "") is not None
+        assert await hasher.verify_password(typed, await hasher.hash_password(200 * "\u1f82"))
+
+    async def test_a_very_long_text_is_not_normalised(self, hasher: PasswordHasher, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The time to normalise accents grows with the square of their number, and the whole process waits for it."""
+        password_hash = await hasher.hash_password("correct horse")
+        lengths, normalize = [0], unicodedata.normalize
+
+        def note_length(form: Literal["NFC"], text: str) -> str:
+            lengths.append(len(text))
+            return normalize(form, text)
+
+        monkeypatch.setattr(unicodedata, "normalize", note_length)
+        long = "a" + 1_000 * "\u0301\u0316"
+        assert not await hasher.verify_password(long, password_hash)
+        assert find_password_problem(long, "") == "The password is too long: it may have 200 characters at most."
+        with pytest.raises(ValueError, match="too long"):
+            await hasher.hash_password(long)
+        assert max(lengths) <= 1_000
 
     async def test_an_unknown_user_costs_the_same_work_as_a_wrong_password(
         self, hasher: PasswordHasher, monkeypatch: pytest.MonkeyPatch

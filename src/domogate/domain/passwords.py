@@ -3,6 +3,8 @@
 import unicodedata
 
 PASSWORD_LENGTH = (10, 200)
+_LONGEST_TYPED = 4 * PASSWORD_LENGTH[1]
+"""A text may be longer than its normal form: a letter with three accents can be one character or four."""
 
 # The most common passwords without their digits and punctuation.
 _STEMS = """
@@ -17,6 +19,16 @@ _RUNS = ("01234567890123456789", "98765432109876543210", "abcdefghijklmnopqrstuv
 _COMMON = frozenset({"1q2w3e4r5t", "1q2w3e4r5t6y", "q1w2e3r4t5", "q1w2e3r4t5y6", "1qaz2wsx3edc", "zaq12wsxcde3", "a1b2c3d4e5"})
 
 
+def normalise_password(password: str) -> str | None:
+    """Return the password in a normal form, because different keyboards may encode the same password differently (RFC 8265
+    §4.2).
+
+    Return None for a text that is too long for a password. The time to normalise accents grows with the square of their number,
+    and the whole process would wait for it.
+    """
+    return unicodedata.normalize("NFC", password) if len(password) <= _LONGEST_TYPED else None
+
+
 def find_password_problem(password: str, email: str) -> str | None:
     """Return a sentence about the problem, or None if the password is good.
 
@@ -24,11 +36,11 @@ def find_password_problem(password: str, email: str) -> str | None:
     """
     shortest, longest = PASSWORD_LENGTH
     # The normalized text is counted, because it is the text that is hashed.
-    length = len(unicodedata.normalize("NFC", password))
-    if length < shortest:
-        return f"The password is too short: it needs at least {shortest} characters. Use a few words."
-    if length > longest:
+    normal = normalise_password(password)
+    if normal is None or len(normal) > longest:
         return f"The password is too long: it may have {longest} characters at most."
+    if len(normal) < shortest:
+        return f"The password is too short: it needs at least {shortest} characters. Use a few words."
     if any(unicodedata.category(character) == "Cs" for character in password):
         return "The password contains an invalid character."
     folded = password.casefold().strip()

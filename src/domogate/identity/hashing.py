@@ -7,10 +7,11 @@ import os
 import sys
 import threading
 import time
-import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 
 import argon2
+
+from domogate.domain.passwords import normalise_password
 
 _NICENESS = 19
 _PAUSE = 0.75
@@ -61,8 +62,11 @@ class PasswordHasher:
         self._pause_until = 0.0
 
     async def hash_password(self, password: str) -> str:
-        """Return the hash of the password. Raises ValueError if it cannot be encoded in UTF-8."""
-        return await self._run(password)
+        """Return the hash of the password. Raises ValueError if it cannot be encoded in UTF-8, or if it is too long."""
+        normal = normalise_password(password)
+        if normal is None:
+            raise ValueError("the password is too long")
+        return await self._run(normal)
 
     async def verify_password(self, password: str, password_hash: str | None) -> bool:
         if self._dummy_hash is None:
@@ -75,12 +79,15 @@ class PasswordHasher:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     async def _run(self, password: str) -> str:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._argon2.hash, _normalise(password))
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._argon2.hash, password)
 
     def _matches(self, password: str, password_hash: str) -> bool:
+        normal = normalise_password(password)
+        if normal is None:
+            return False
         begun = self._pause()
         try:
-            return self._argon2.verify(password_hash, _normalise(password))
+            return self._argon2.verify(password_hash, normal)
         except (argon2.exceptions.VerifyMismatchError, UnicodeEncodeError):
             return False
         finally:
@@ -97,10 +104,3 @@ class PasswordHasher:
             time.sleep(self._pause_until - now)
             return time.monotonic()
         return now
-
-
-def _normalise(password: str) -> str:
-    """Return the password in a normal form, because different keyboards may encode the same password differently (RFC 8265
-    §4.2).
-    """
-    return unicodedata.normalize("NFC", password)
