@@ -4,11 +4,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import httpx
+import jwt
 import pytest
 
 from domogate.auth.pages import COOKIE
 from support.identity import ISSUER
 from support.oauth import CLASSIC, Browser, Provider, tampered
+from support.token_forger import encode
 
 BYE = "https://web.example/bye"
 
@@ -60,7 +62,9 @@ class TestWithAHint:
 
     async def test_that_is_not_an_id_token_it_asks(self, browser: Browser, provider: Provider) -> None:
         tokens = await browser.get_tokens()
-        for hint in ("nonsense", tokens["access_token"], tampered(tokens["id_token"])):
+        rest = tokens["id_token"].partition(".")[2]
+        with_crit = encode({**jwt.get_unverified_header(tokens["id_token"]), "crit": 1})
+        for hint in ("nonsense", tokens["access_token"], tampered(tokens["id_token"]), f"{with_crit}.{rest}"):
             assert (await log_out(browser, id_token_hint=hint)).json()["page"] == "logout"
         assert await is_logged_in(browser, provider)
 

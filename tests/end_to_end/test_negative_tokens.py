@@ -137,6 +137,14 @@ class TestSignature:
             ):
                 refused(workshop, E6, jwt.encode(claims_of(token), own, algorithm, headers={"typ": "JWT", **head}))
 
+    @every_operation
+    def test_a_critical_header_of_any_type_is_401(self, workshop: Gateway, operation: Operation) -> None:
+        token = good_token(workshop, operation)
+        header, rest = jwt.get_unverified_header(token), token.partition(".")[2]
+        malformed: tuple[object, ...] = (None, 1, True, "exp", ["exp"], [1], {})
+        for crit in malformed:
+            refused(workshop, operation, f"{encode({**header, 'crit': crit})}.{rest}")
+
     @pytest.mark.parametrize("kid", [None, "", "no-such-key", "../../etc/passwd", "' OR 1=1 --", "x" * 3000])
     def test_an_unknown_key_id_is_401(self, workshop: Gateway, forge: TokenForger, kid: str | None) -> None:
         refused(workshop, E6, forge.resign(good_token(workshop, E6), header={"kid": kid}))

@@ -91,7 +91,7 @@ class ExternalIssuer:
     def _try_key(self, unverified_token: bytes, key: PublicKey) -> bytes | None:
         try:
             return jws.deserialize_compact(unverified_token, key, registry=self._registry).payload or b""
-        except (JoseError, ValueError):
+        except (JoseError, ValueError, TypeError):  # TypeError: `crit` in the header is not a list of texts
             return None
 
     def _check_claims(self, payload: bytes) -> dict[str, Any]:

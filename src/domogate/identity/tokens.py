@@ -137,7 +137,7 @@ class TokenVerifier:
             raise TokenRefused(f"The token's algorithm differs from that of its key, {key.algorithm}.")
         try:
             payload = jws.deserialize_compact(unverified_token, key.key, algorithms=[key.algorithm]).payload
-        except (JoseError, ValueError):
+        except (JoseError, ValueError, TypeError):  # TypeError: `crit` in the header is not a list of texts
             raise TokenRefused("The token's signature is not valid: the token was changed or truncated.") from None
         return self._check_claims(kind, payload or b"")
 

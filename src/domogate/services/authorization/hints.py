@@ -42,7 +42,7 @@ class IdTokenHints:
         try:
             signed = jws.deserialize_compact(unverified_token, keys, algorithms=_ALGORITHMS)
             claims: Any = json.loads(signed.payload or b"")
-        except (JoseError, ValueError, RecursionError):
+        except (JoseError, ValueError, TypeError, RecursionError):  # TypeError: `crit` in the header is not a list of texts
             return None
         header = signed.headers()
         # An access token has another typ (RFC 8725 §3.11); only an id token has the client as audience.
