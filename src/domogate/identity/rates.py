@@ -109,7 +109,7 @@ class RateWindows:
         """In a cluster: called for each request that this gateway admits."""
 
     def find(self, key: str, rate: Rate) -> RateWindow:
-        """Return the window of the key. If the rate of the key has changed, return a new window."""
+        """Return the window of the key. If it has no window, or if the rate of the key has changed, make a new window."""
         window = self._windows.get(key)
         if window is None or window.rate != rate:
             window = self._windows[key] = RateWindow(rate, key)

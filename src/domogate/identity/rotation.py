@@ -67,7 +67,7 @@ async def change_algorithm(store: SigningKeyStore, clock: Clock, algorithm: str)
     If the store has a key with this algorithm that is not retired, this key signs, and no key is added. Otherwise a new key is
     added. It begins to sign in PUBLISHED_AHEAD seconds, or at once if no other key signs now.
 
-    So gateways with different settings that start in turns add no keys in turns. The gateway that started last decides.
+    So gateways with different settings do not add a key at each start. The gateway that started last decides which key signs.
     """
     now = clock.now()
     stored = await store.list_signing_keys()
@@ -105,7 +105,7 @@ def _find_unretired(keys: Sequence[SigningKey], algorithm: str, now: float) -> S
 
 
 def _end(keys: Sequence[SigningKey], end_of: Callable[[SigningKey], float]) -> list[SigningKey]:
-    """Return the keys that end later than `end_of` says, with this end."""
+    """Return copies of the keys that would end later than `end_of` says. The copies end at the time that `end_of` says."""
     return [msgspec.structs.replace(key, retired_at=end_of(key)) for key in keys if _ends_after(key, end_of(key))]
 
 

@@ -53,7 +53,7 @@ class RegularBackups:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the backups. None if nothing is wrong."""
+        """The reason why the folder cannot be read or the last backup failed. None if there is no problem."""
         return self._unreadable or self._failed
 
     async def _run(self) -> None:

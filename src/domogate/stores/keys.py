@@ -23,7 +23,7 @@ _USAGE = select(usages.c.count).where(
 )
 
 _adding: dict[type[Database], Any] = {}
-"""The statement of `_get_adding` for each kind of database. To build this statement takes longer than to execute it."""
+"""The statement of `_get_adding` for each kind of database. Building this statement takes longer than executing it."""
 
 
 def find_subscription(connection: Connection, key_hash: str) -> Subscription | None:
@@ -45,7 +45,7 @@ def add_subscription(tx: Transaction, subscription: Subscription) -> None:
 
 
 def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool | None:
-    """If it is already revoked, the time of its revocation does not change."""
+    """Revoke the subscription. If it is revoked already, return False: the time of its revocation does not change."""
     row = tx.connection.execute(select(subscriptions).where(subscriptions.c.id == subscription_id)).first()
     if row is None:
         return None

@@ -133,7 +133,7 @@ class SqliteDatabase(Database):
     def read(self, query: Callable[[Connection], T]) -> T:
         """Run the query in a transaction that only reads. The connection stays open for the next query.
 
-        To take a connection from the pool of SQLAlchemy and to return it would take longer than most queries.
+        Taking a connection from the pool of SQLAlchemy and returning it would take longer than most queries.
         """
         try:
             connection = self._readers.pop()
@@ -233,7 +233,7 @@ class SqliteDatabase(Database):
 def _share_statements() -> tuple[Dialect, LRUCache[Any, Any]]:
     """Return the dialect and the compiled statements of all databases of this process.
 
-    To compile a statement takes longer than to execute it. A statement is compiled once for each dialect, so the dialect is
+    Compiling a statement takes longer than executing it. A statement is compiled once for each dialect, so the dialect is
     shared too. A dialect initialises itself at its first connection, so this function opens a connection and closes it.
     """
     engine = create_engine("sqlite://")

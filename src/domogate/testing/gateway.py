@@ -191,7 +191,7 @@ class Gateway:
     ) -> Fault:
         """Add a fault. It applies to the requests that match all given arguments, until it is deleted or the gateway is reset.
 
-        If `module` is a Module, `plant` is not needed.
+        With `times`, at most this number of requests gets the fault. If `module` is a Module, `plant` is not needed.
         """
         if plant is None and isinstance(module, Module):
             plant = module.plant

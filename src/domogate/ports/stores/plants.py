@@ -42,8 +42,8 @@ class StoredPlant(msgspec.Struct, frozen=True):
     joined: dict[Id, int] = {}
     """For each member, the cursor of the newest change at the time when the member joined.
 
-    If the limits of the member later name other places, the cursor is set again. The member does not see the events up to this
-    cursor.
+    The member does not see the events up to this cursor. The cursor is set again if the limits of the member change to other
+    places, if the period now begins earlier, or if the period had ended.
     """
 
 

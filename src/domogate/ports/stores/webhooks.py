@@ -18,8 +18,8 @@ class WebhookStore(Protocol):
         format also replaces the ended webhooks with this format of the same client, user and plant.
 
         Return False if the client has an active webhook with the same URL for this user and plant. Also return False if the
-        new webhook has the thermostat format, and one of these active webhooks has this format. Otherwise, raise
-        TooManyWebhooks if the number of these active webhooks is `most` or more.
+        new webhook has the thermostat format, and the client has an active webhook with this format for this user and plant.
+        Otherwise, raise TooManyWebhooks if the client has `most` or more active webhooks for this user and plant.
         """
         ...
 

@@ -106,8 +106,9 @@ class Consents:
 
         If there are several such choices, the newest one counts. Return None if the person must be asked.
 
-        For offline access the person is always asked. The person is also always asked about a client that another program could
-        impersonate. Such a client has no secret, and any program on the machine could use its redirect URI (RFC 8252 §8.6).
+        The gateway's own pages get all scopes of the request without a question. For all other clients, the person is always
+        asked about offline access. The person is also always asked about a client that another program could impersonate. Such
+        a client has no secret, and any program on the machine could use its redirect URI (RFC 8252 §8.6).
         """
         client = asked.client
         if client.id == PAGES_CLIENT:

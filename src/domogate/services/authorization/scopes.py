@@ -7,7 +7,7 @@ from domogate.domain.people import DEVELOPER_SCOPE, HOME_SCOPE, KNOWN_SCOPES, MA
 
 
 class ScopeGroup(StrEnum):
-    """What a scope is about. The consent page shows the groups in this order."""
+    """A group of scopes with the same subject, for example doors. The consent page shows the groups in this order."""
 
     SEE = "see"
     SWITCH = "switch"

@@ -61,7 +61,7 @@ class _Entity(msgspec.Struct, frozen=True):
 
 
 def announce(home: Home, view: ModuleView, topics: BridgeTopics, *, area: str, commands: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield the topics and payloads that announce a module. `area` is the name of its room.
+    """Yield the topics and payloads that announce a module. `area` is the name of its room, or of its plant without a room.
 
     If `commands` is false, Home Assistant can only read the module.
     """

@@ -41,7 +41,7 @@ _CHECK_EVERY = 60.0
 """Seconds after which the rights are checked again, even if nothing changed."""
 _BATCH = 20
 _GRACE = 0.5
-"""The seconds that running commands have to end when the bridge ends."""
+"""In seconds. When the bridge ends, running commands get this time to end."""
 
 
 class Bridge:

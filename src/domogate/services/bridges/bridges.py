@@ -16,7 +16,7 @@ _log = get_logger(__name__)
 _RETRY = 5.0
 """In seconds. After an unexpected error, a bridge starts again after this time."""
 _SIGN_OFF = 1.0
-"""The seconds that a bridge has to say that the gateway stops."""
+"""In seconds. When the gateway stops, a bridge gets this time to publish that its modules are not available any more."""
 
 
 class Bridges:

@@ -79,8 +79,9 @@ class Alerts:
     def start_from(self, stored: StoredPlant, now: float, forgotten: Collection[Id] = ()) -> list[Report]:
         """Take over the stored states. Return a report with the right alert for each controller whose stored alert is wrong.
 
-        What a module has reported since the last call is kept: perhaps the plant was read before the report was written. The
-        exceptions are the modules in `forgotten`, and modules whose stored state is newer but comes from no report.
+        If a module was known before this call, its state in memory counts: perhaps the plant was read before the last report
+        was written. The exceptions are the modules in `forgotten`, and modules whose stored state comes from no report: for
+        these modules, the stored state counts.
         """
         controllers, by_unit = self._controllers, self._by_unit
         replaced = {*forgotten, *(module_id for module_id, state in stored.states.items() if not state.at)}

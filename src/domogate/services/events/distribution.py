@@ -23,7 +23,7 @@ from domogate.services.events.write_pace import WritePace
 MOST_TOGETHER = 32
 """If this number of events waits for one connection, they are written immediately."""
 _STEPS_OF_CHANGE = 10
-"""Each change adds this number of steps. To make its event takes about as long as to pass the event to ten streams."""
+"""Each change adds this number of steps. Making its event takes about as long as passing the event to ten streams."""
 
 _log = get_logger(__name__)
 
@@ -32,14 +32,14 @@ class Portion(NamedTuple):
     """How much the hub does before other tasks of the event loop can run."""
 
     steps: int
-    """To pass one event to one stream is one step."""
+    """The number of steps. In one step, one event is passed to one stream."""
     writes: int
     """The number of connections that are written to."""
 
 
 QUIET = Portion(steps=20, writes=1)
 BUSY = Portion(steps=60, writes=4)
-"""The portion of a busy hub is larger, because to let other tasks run takes CPU time too."""
+"""The portion of a busy hub is larger, because each change to other tasks takes CPU time too."""
 
 
 class Distributor:

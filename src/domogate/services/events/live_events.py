@@ -38,14 +38,14 @@ class LiveEvents(ABC):
 
     @property
     def waiting(self) -> int:
-        """The number of events that the client has not received yet."""
+        """The number of new events that are not written to the connection yet."""
         return len(self._queue) + len(self._unwritten)
 
     def accepts(self, notice: Notice) -> bool:
         return notice.cursor > self._live_after and (not self._kinds or not self._kinds.isdisjoint(notice.kinds))
 
     def push(self, framed: FramedNotice) -> int:
-        """Add an event. Return the number of events for which the hub must call `write_waiting`."""
+        """Add an event. Return the number of events that wait until the hub calls `write_waiting`."""
         if self._writer is not None:
             self._unwritten.append(framed)
         else:

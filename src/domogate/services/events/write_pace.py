@@ -9,7 +9,7 @@ BUSY_AFTER = 250
 LONGEST_WAIT = 0.25
 """In seconds. If more streams wait than can be written in this time, the hub writes faster."""
 SHORTEST_PAUSE = 0.005
-"""In seconds. To wake the hub for each single write would take more CPU time than the write."""
+"""In seconds. Waking the hub for each single write would take more CPU time than the write."""
 
 _ADVANCE = AT_FULL_SPEED / WRITES_PER_SECOND
 

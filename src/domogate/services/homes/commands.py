@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 
     CONFIRMED = "confirmed"
     UNANSWERED = "unanswered"
-    """The device did not answer in time. It may have executed the command anyway."""
+    """The device did not answer in time, but may have executed the command. Or the gateway did not send it in time."""
     UNREACHABLE = "unreachable"
     """The device cannot be reached, so it did not get the command."""
     REFUSED = "refused"
@@ -57,7 +57,7 @@ _OUTCOME_OF = {
 
 
 def outcome_of(record: OrderRecord, *, reachable: bool) -> Outcome:
-    """`reachable`: whether the module could be reached when the order ended."""
+    """Return the outcome for the resident. `reachable`: whether the module could be reached when the order ended."""
     outcome = _OUTCOME_OF.get(record.state, Outcome.UNKNOWN)
     return Outcome.UNREACHABLE if outcome is Outcome.REFUSED and not reachable else outcome
 

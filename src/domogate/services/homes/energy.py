@@ -49,7 +49,7 @@ class PeriodReading(msgspec.Struct, frozen=True):
 class Used(msgspec.Struct, frozen=True):
     """Used energy in watt hours. `now` is for the requested period, `before` for the period of the same length before it.
 
-    A value is None if nothing was measured.
+    A value is None if nothing was measured. `before` is also None if a guest may not see the whole period before.
     """
 
     now: float | None
@@ -85,7 +85,8 @@ class HomeEnergy(msgspec.Struct, frozen=True):
 class HomeHistory:
     """Reads the history of modules for residents.
 
-    A guest sees only the history since the guest became a member, because earlier values are about other people.
+    A guest sees only the history since the guest became a member and since the guest's period began, because earlier values
+    are about other people.
     """
 
     def __init__(self, history: History, store: FeedStore) -> None:

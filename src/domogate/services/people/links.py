@@ -40,7 +40,7 @@ class DeadLink(StrEnum):
     """The reason why a link does not work."""
 
     USED = "used"
-    """The link was used, was replaced by a newer link, or never existed."""
+    """The link was used, was replaced by a newer link, was mailed to a former address of the user, or never existed."""
     EXPIRED = "expired"
 
 

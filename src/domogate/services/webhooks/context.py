@@ -26,4 +26,4 @@ class DeliveryContext(msgspec.Struct, frozen=True):
     counters: DeliveryCounters
     log: DeliveryLog
     given_up: float
-    """The age in seconds at which a refused event becomes a dead letter."""
+    """The age in seconds at which an event that could not be delivered becomes a dead letter."""

@@ -37,9 +37,9 @@ _FIRST_PRUNE, _PRUNE_EVERY = 60.0, 3_600.0
 _CLOCK_JUMP = 30.0
 """In seconds. If the clock moves by more than this against the monotonic clock, the clock was set or the machine slept."""
 _GRACE = 2.0
-"""The seconds that running deliveries have to finish when the gateway stops."""
+"""In seconds. When the gateway stops, running deliveries get this time to end."""
 _HAND_OVER = 0.5
-"""The seconds that running deliveries have to finish before another gateway of the cluster gets the plant."""
+"""In seconds. Before another gateway of the cluster gets the plant, running deliveries get this time to end."""
 
 _log = get_logger(__name__)
 

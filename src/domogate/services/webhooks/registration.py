@@ -84,8 +84,9 @@ class Webhooks:
         """Register a webhook. The webhook gets events from now on.
 
         Raises NoSuchPlant, NotYourPlant. Raises ScopeMissing if the scopes of the token allow none of these kinds of events.
-        Raises Forbidden if another issuer gave the token, Invalid if the URL is not allowed, and Conflict if there are too many
-        webhooks, or already one for this plant and URL.
+        Raises Forbidden if another issuer gave the token, and Invalid if the URL is not allowed. Raises Conflict if the
+        application has too many webhooks for this user and plant, or already has one with this URL. With the thermostat format,
+        also raises Conflict if the application already has a webhook with this format for this user and plant.
         """
         scopes = tuple(sorted(scopes_for(kinds)))
         if principal.scopes.isdisjoint(scopes):
