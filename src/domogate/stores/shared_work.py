@@ -42,7 +42,7 @@ class SharedWorkFailed(Exception):
 def do_together(tx: Transaction, works: Sequence[Work | None]) -> Sequence[Any]:
     """Do the work of one or more callers. Return one answer for each caller.
 
-    Either all works are SharedWork objects with the same function, or none of them is a SharedWork object.
+    Either all elements of `works` are SharedWork objects with the same function, or none of them is a SharedWork object.
     """
     function = find_function(works[0])
     if function is None:

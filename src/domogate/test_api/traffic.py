@@ -17,7 +17,7 @@ MOST_LEVELS = 50
 
 _SECRET_HEADERS = frozenset((b"authorization", b"cookie", b"set-cookie", b"ocp-apim-subscription-key", b"location"))
 _SECRET_SURFACES = frozenset(("auth", "tickets", "developer", "manage"))
-"""First segments of paths. The bodies and queries of requests to these paths are not recorded.
+"""First segments of paths. For these paths, the queries and the bodies of requests and answers are not recorded.
 
 They contain passwords, codes, keys or tickets.
 """

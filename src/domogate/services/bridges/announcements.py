@@ -61,9 +61,10 @@ class _Entity(msgspec.Struct, frozen=True):
 
 
 def announce(home: Home, view: ModuleView, topics: BridgeTopics, *, area: str, commands: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield the topics and payloads that announce a module. `area` is the name of its room, or of its plant without a room.
+    """Yield the topics and payloads that announce a module.
 
-    If `commands` is false, Home Assistant can only read the module.
+    `area` is the name of the module's room, or the name of the plant if the module is in no room. If `commands` is false, Home
+    Assistant can only read the module.
     """
     module = view.module
     may_command = commands and home.find_command(module) is not None

@@ -153,9 +153,9 @@ class Propagation:
     # changes of others
 
     def on_question(self, asker: str, cursor: int) -> None:
-        """Another gateway (`asker`) asks whether this gateway has applied the change with this cursor.
+        """Answer the gateway `asker` as soon as this gateway has applied the change with this cursor.
 
-        Answer now if it has, otherwise as soon as it has.
+        If this gateway has already applied the change, answer now. If too many questions wait, drop this question.
         """
         if self._store.applied >= cursor:
             self._answer(asker)

@@ -150,7 +150,8 @@ class Attachment:
     def renew_later(self) -> None:
         """After `_LOST_PAUSE` seconds, read the plant from the store again and attach it to all drivers.
 
-        Call this if reports could not be written to the store. The drivers get the stored states, and report those that differ.
+        Call this if reports could not be written to the store. The drivers get the stored states, and report the
+        modules whose present states differ from them.
         """
         self._retry_all = True
         self._plan_retry(_LOST_PAUSE)

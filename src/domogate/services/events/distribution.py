@@ -93,7 +93,7 @@ class Distributor:
                     await self._write()
 
     async def _pause_writes(self, seconds: float) -> None:
-        """Write nothing for some time. The pause ends when a change comes."""
+        """Write nothing for this number of seconds. If a change comes, the pause ends at once."""
         timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
         await self._wakeup.wait()
         self._wakeup.clear()

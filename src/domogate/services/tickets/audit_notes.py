@@ -13,7 +13,7 @@ _CAPACITY = 10_000
 class TicketAudit:
     """Records the use of tickets and picture tokens, and refused attempts, even without a valid permit.
 
-    Of the pictures of one permit, only the first is recorded.
+    Only the first picture of each permit is recorded.
     """
 
     def __init__(self, audit: Audit) -> None:
