@@ -142,7 +142,7 @@ class EstateFiles:
 
 
 def _without_place(mistake: Mistake) -> str:
-    """Return the mistake as text, without its place in the file. The text names only the last key of the path."""
+    """Return the mistake as text. Of the path in the file, the text has only the keys after the last list index."""
     key = mistake.path.rpartition("].")[2]
     allowed = f"; allowed: {mistake.allowed}" if mistake.allowed else ""
     return f"{key}: {mistake.problem}{allowed}"

@@ -22,11 +22,11 @@ class Placement(Protocol):
     fabric: Fabric
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
-        """Return an application that delays the answer to a write until all gateways of the cluster know the change."""
+        """Return an application that delays the answer to a write until the other gateways know the change (`Propagation`)."""
         ...
 
     def wrap_handler(self, handler: Handler) -> Handler:
-        """Return a handler of direct requests that delays the answer to a write until all gateways know the change."""
+        """Return a handler of direct requests that delays the answer to a write until the other gateways know the change."""
         ...
 
     @property

@@ -66,7 +66,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     login_hint: str | None
     id_token_hint: str | None
     parameters: Mapping[str, str]
-    """The parameters as the browser sent them."""
+    """The parameters that have a value, as the browser sent them."""
 
     def to_query(self, **changed: str) -> str:
         return urlencode({**self.parameters, **changed})

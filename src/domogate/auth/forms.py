@@ -1,4 +1,4 @@
-"""Reads parameters from a query, a form or an Authorization header. Sizes are limited, and repeated parameters are refused."""
+"""Reads parameters from a query, a form or an Authorization header, with limits. `once` refuses repeated parameters."""
 
 import base64
 import binascii

@@ -12,7 +12,7 @@ import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 _MAX_ANSWER = 32_768
-"""In bytes. The head of an answer must not be longer. A longer body is not read to its end, because only the status matters."""
+"""In bytes. The head of an answer must not be longer. A longer answer is not read to its end, because only its head matters."""
 _IDLE = 15.0
 """In seconds. A connection without a request is closed after this time."""
 

@@ -185,7 +185,7 @@ def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False, lo
 
 @contextmanager
 def reporting_errors() -> Iterator[None]:
-    """Turn every exception into a message without a traceback, and an exit code."""
+    """Turn an exception into a message and an exit code. A traceback is shown only if DOMOGATE_TRACEBACK is set."""
     try:
         yield
     except BadSettings as bad:

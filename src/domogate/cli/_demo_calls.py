@@ -1,4 +1,4 @@
-"""The calls that `domogate demo` prints: at least one for every family. A call about a module names a module of the estate."""
+"""The calls that `domogate demo` prints, with ids of the estate: one or more for each family whose modules the estate has."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,7 +109,7 @@ class _Candidate(msgspec.Struct, frozen=True):
 def find_calls(estate: Estate) -> list[Call]:
     """Return one call for each proposal. The owner of the plant makes the call.
 
-    A proposal is left out if it needs a module that the estate does not have.
+    A proposal is left out if the estate has no plant, or no reachable module, with which the call would succeed.
     """
     good = {user.email for user in estate.users if user.active and user.standing is Standing.GOOD}
     plants = [one for one in estate.plants if one.plant.status is PlantStatus.ACTIVE and one.plant.owner.email in good]

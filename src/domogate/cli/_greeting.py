@@ -14,7 +14,7 @@ from domogate.settings import Settings
 
 
 def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
-    """Return the text that `domogate demo` prints: the addresses, the credentials, and a curl command for every family."""
+    """Return the text that `domogate demo` prints: the addresses, the credentials, and curl commands to try the families."""
     minutes = settings.id_token_lifetime / 60
     return "\n".join(
         (

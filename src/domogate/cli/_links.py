@@ -39,9 +39,10 @@ def tell_assumed_address(tools: Tools) -> None:
 def tell_link(
     link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None, *, advice: str | None = None
 ) -> None:
-    """Print the link on standard output, as JSON if `as_json` is true. All other text goes to standard error.
+    """Print the link on standard output. If the link was mailed, it is not printed; a note on standard error says this.
 
-    The store keeps only the hash of the link, so the link cannot be shown again.
+    If `as_json` is true, print a JSON object in both cases. The store keeps only the hash of the link, so the link cannot be
+    shown again.
     """
     if as_json:
         print_json({**(more or {}), "link": link.url, "mailed": link.mailed, "expires_at": iso(link.expires_at)})

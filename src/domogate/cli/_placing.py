@@ -12,7 +12,7 @@ from domogate.services.plants.placing import choose_room, name_in_room
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """The new text of the file, the number of added modules, and the modules that have no room, with the reason."""
+    """The new text of the file, the number of added modules, and the modules that could not be added, with the reason."""
 
     text: str
     added: int
@@ -31,7 +31,8 @@ def place_modules(
     The new name of the module is the rest of its name, without the name of the room.
 
     A module that is already in the file is not added again. A module of the kind gateway (a bridge, such as Zigbee2MQTT) that
-    matches no room is left out: it serves the whole plant.
+    matches no room is ignored, because it serves the whole plant.
+
     The text must be a correct estate file. `describe` returns the lines of a module, indented by a number of spaces.
     """
     file = yaml.compose(text, Loader=yaml.SafeLoader)

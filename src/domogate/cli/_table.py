@@ -35,7 +35,7 @@ def _width(text: str) -> int:
 
 
 def _narrow(widths: list[int], most: int) -> None:
-    """Make the widest columns narrower until the table fits. `most` is the number of characters that a line may have."""
+    """Make the widest columns narrower until a line has at most `most` characters, or no column is wider than `_NARROWEST`."""
     while sum(widths) + len(_GAP) * (len(widths) - 1) > most and max(widths) > _NARROWEST:
         widths[widths.index(max(widths))] -= 1
 

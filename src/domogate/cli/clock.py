@@ -1,4 +1,4 @@
-"""`domogate clock …`: compares the clock of this machine with the clock time that a gateway stored last.
+"""`domogate clock …`: compares the clock that the gateways use with the clock time that a gateway stored last.
 
 While the two times are far apart, no old data is pruned.
 """

@@ -94,7 +94,7 @@ class Build(msgspec.Struct, frozen=True):
 
 
 def load_build(folder: Path = STATIC) -> Build | None:
-    """Read the built files. Returns None if the pages are not built, or not completely."""
+    """Read the built files. Returns None if the pages are not built, or if one of their files is missing or cannot be read."""
     try:
         manifest = msgspec.json.decode((folder / "build.json").read_bytes(), type=Manifest)
         files = dict(_read_files(folder, manifest.files))

@@ -36,7 +36,7 @@ class InjectedFault(StrEnum):
 class Injection(msgspec.Struct, frozen=True):
     """One injected fault of a module, or of a plant (`module_id` is None). It ends at the time `until`, or when it is cleared.
 
-    A second injection of the same fault into the same module replaces the first one.
+    A second injection of the same fault into the same module or plant replaces the first one.
     """
 
     fault: InjectedFault

@@ -17,7 +17,7 @@ class NoticeKind(StrEnum):
     REACHABILITY = "reachability"
     """A module went offline or online."""
     SAFETY = "safety"
-    """An emergency light or its controller reported failures, tests or an alert."""
+    """A unit or controller of emergency lighting reported its state: its failures, tests or alert."""
     PLANT = "plant"
     """The name, status or topology of a plant changed. The application should read the plant again."""
     PEOPLE = "people"

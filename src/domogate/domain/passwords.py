@@ -4,7 +4,7 @@ import unicodedata
 
 PASSWORD_LENGTH = (10, 200)
 _LONGEST_TYPED = 4 * PASSWORD_LENGTH[1]
-"""A text may be longer than its normal form: a letter with three accents can be one character or four."""
+"""The greatest length of a typed password. Its normal form may be shorter: a letter with accents can become one character."""
 
 # The most common passwords without their digits and punctuation.
 _STEMS = """
@@ -59,8 +59,9 @@ def is_weak_secret(secret: str) -> bool:
 def is_common(folded: str, *, filler: int = 8) -> bool:
     """Whether the password, in lower case, is easy to guess.
 
-    Easy to guess are: a common word, also if it is repeated or has up to `filler` digits and other signs; a row such as `12345`
-    or `qwert`; and a text of at most two different characters.
+    These passwords are easy to guess: a common word, also if it is repeated or has up to `filler` digits and other signs; a
+    sequence such as `12345` or `qwert`, also if it is repeated; the passwords in `_COMMON`; and a text with at most two
+    different characters.
     """
     stem = "".join(character for character in folded if character.isalpha())
     part = _repeated_part(folded)

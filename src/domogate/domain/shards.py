@@ -6,7 +6,7 @@ from hashlib import blake2b
 from domogate.domain.ids import Id
 
 SHARDS = 1024
-"""Never change this number: all gateways of a cluster and the stored leases must agree on it."""
+"""The number of shards. Never change it: all gateways of a cluster and the stored leases must have the same number."""
 
 
 def shard_of(plant_id: Id) -> int:

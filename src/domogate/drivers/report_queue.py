@@ -17,16 +17,16 @@ CHECK_EVERY = 0.05
 BATCH = 20
 """Number of modules in a batch. It is so small that other tasks wait only for milliseconds."""
 SHARE, LONGEST_SHARE = 4.0, 5.0
-"""After a batch that took one second, the queue waits `SHARE` seconds, so that the recorder has time for other work.
+"""After a batch, the queue waits `SHARE` times as long as the batch took, so that the recorder has time for other work.
 
 It waits at most `LONGEST_SHARE` seconds, because a batch may also take a long time if the gateway itself was busy.
 """
 RETRY = 1.0
-"""In seconds: the pause after the recorder refused a batch. It is at least `HOLD`, so no module reports during an order."""
+"""In seconds: the pause before a refused batch is sent again. It is at least `HOLD`, so all present holds end before."""
 BURST = 10
 """This number of changes of a module is reported without a pause. Further changes are collected into one report."""
 HOLD = 1.0
-"""Seconds for which the changes of a module wait for the answer to an order."""
+"""In seconds: the longest time for which the changes of a module wait for the answer to an order."""
 
 
 class Reportable(Protocol):

@@ -46,8 +46,9 @@ def scan_estate(
 
     Raises EstateMistakes if the file has mistakes, and UnicodeDecodeError if the file is not UTF-8.
 
-    The plants may be used only if nothing is raised. A correct file of JSON or simple YAML (such as an export) is read once.
-    Other files are read again by the YAML parser, and a third time if the users are written after the plants.
+    The plants may be used only if nothing is raised. A correct file is read once if it is JSON that is not too long, or simple
+    YAML (such as an export) with the users before the plants. Other files are read again by the YAML parser, and a third time
+    if the users are written after the plants.
     """
     quick = QuickScan(source, take, drivers)
     with open_text() as text:

@@ -67,7 +67,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation of the contract.
+    """One operation of a family: an operation of the contract, or an extension.
 
     `path` is relative to the family's prefix. `{plantId:plant}` is the parameter `plantId` with the role `plant`.
     """
@@ -78,7 +78,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     handler: Handler
     scopes: tuple[Scope, ...]
     errors: frozenset[int]
-    """The statuses that the specification lists for errors of this operation."""
+    """The statuses that the specification lists for errors of this operation. An extension declares its own statuses."""
     method: str = GET
     answer: Any = None
     """The type of the body of a successful answer. None means an empty body; bytes means a document that is not JSON."""

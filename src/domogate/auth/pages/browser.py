@@ -34,7 +34,7 @@ LONGEST_EMAIL = 254
 _PATH = "/auth"
 _LONGEST_FORM = 65_536
 _MOST_FIELDS = 1_000
-"""More than the floors, rooms and devices that the limits of one guest may name: each of them is a field."""
+"""The greatest number of fields of a form. It is greater than `MOST_PLACES`, because each place of a guest is a field."""
 _LOCAL_PATH = re.compile(r"/homes|/console|/auth/[A-Za-z0-9_/-]*(\?[!$-;=?-\[\]_a-z~]*)?", re.ASCII).fullmatch
 
 

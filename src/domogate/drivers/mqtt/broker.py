@@ -34,7 +34,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     client_certificate: str | None = None
     client_key: str | None = None
     client_id: str | None = None
-    """None means a new id at each start.
+    """The id of the gateway at the broker. None means that the gateway makes a new id at each start.
 
     If two clients use the same id, the broker disconnects one of them. So each gateway of a cluster adds a random ending to the
     id.

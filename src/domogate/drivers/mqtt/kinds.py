@@ -186,9 +186,9 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
 
 
 def with_function(wanted: Properties, state: State | None, codec: Codec) -> Properties:
-    """Return the wanted properties, with the present function of a thermostat that shall change to the manual mode.
+    """Return the wanted properties. If a thermostat shall change to the manual mode, add its present function if necessary.
 
-    The function is added only if it is not wanted itself, and if the device has one word for both.
+    This is necessary if `wanted` has no function, and one word of the device means both the manual mode and the function.
     """
     if wanted.get("mode") is not ThermostatMode.MANUAL or "function" in wanted or not isinstance(state, ThermostatState):
         return wanted

@@ -143,10 +143,10 @@ class DrivenModule:
         self._refusal_absence = Absence.of(AbsenceReason.REFUSED, now, Evidence.TOPIC_REFUSED, topic=topic, answer=words)
 
     def check_silence(self, now: float, never_after: float) -> None:
-        """Note an absence if the module has never reported, also not before the last restart, and sends no message within
-        `never_after` seconds after the subscription.
+        """Note an absence if the module has been silent for too long since its topics were subscribed.
 
-        Also note an absence if it has been silent for `silent_after` seconds.
+        If the module has never reported, not even before the last restart, the limit is `never_after` seconds. The limit
+        `silent_after` applies to every module, unless it is None.
         """
         if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
             return  # A module without topics cannot send a message.

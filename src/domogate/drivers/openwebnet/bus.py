@@ -228,7 +228,7 @@ class Bus:
     # orders and reads
 
     async def execute(self, module: DrivenModule, order: Order) -> None:
-        """Execute the order, and wait until the device has confirmed it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Execute the order, and wait until the device has confirmed it. Raises a fault if this fails."""
         await self._wait_gateway(order.deadline)
         try:
             async with asyncio.timeout(self._remaining(order.deadline)):

@@ -60,7 +60,7 @@ class Actuator(PointDevice):
         super().__init__(kind, options, last)
 
     def restore(self, _last: State | None) -> None:
-        """Do nothing: the state of an actuator is read from the bus before it is used."""
+        """Do nothing: the stored state is not used, because the driver reads the state of the actuator from the bus."""
 
     def receive(self, event: Event, _at: float) -> bool:
         return isinstance(event, Normal) and event.who == WHO and self._receive_what(event.what)

@@ -32,9 +32,9 @@ _BREAKS = {
 
 
 class Emergency(Device[EmergencyState]):
-    """An emergency controller. If its first state has failures, they stay.
+    """An emergency controller. Failures in its first state stay, unless the simulator made them before a restart.
 
-    If its first state has no failures, the controller fails from time to time and is repaired hours later.
+    A controller without such lasting failures fails from time to time and is repaired hours later.
     """
 
     __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")

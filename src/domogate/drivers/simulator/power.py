@@ -95,7 +95,7 @@ _SOCKETS = 4
 
 
 class EnergyCounter:
-    """Counts the watt-hours that a device shows. It starts with the last known value of the device."""
+    """Counts the watt-hours that a device shows, beginning with the value `watt_hours`. Above `end` it starts again at 0."""
 
     __slots__ = ("_end", "_from", "_watt_hours")
 

@@ -26,7 +26,7 @@ from domogate.drivers.mqtt.template import Scalar, Source, Target
 _MOST_SOCKETS = 32
 _MOST_AVAILABILITIES = 8
 _DIGITS = 6
-"""The decimals of a value that is read. Further decimals come from the multiplication with a scale."""
+"""A value that is read is rounded to this number of decimals. Further decimals come from the multiplication by `scale`."""
 
 
 def _between(low: float, high: float, *, whole: bool = False) -> Callable[[Scalar], float | None]:
