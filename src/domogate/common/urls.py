@@ -31,7 +31,7 @@ def is_host(host: str) -> bool:
 
 
 def normalize_url(url: str) -> str:
-    """Return an http(s) URL as browsers write it: scheme and host in lower case and ASCII, and no port 80 or 443 of the scheme.
+    """Return an http(s) URL as browsers write it: scheme and host in lower case and ASCII, and without the scheme's usual port.
 
     A slash at the end is removed. So the URL begins with the origin that a browser sends and compares. A malformed URL is
     returned as it is.

@@ -24,7 +24,7 @@ _UNKNOWN_KEY = "00000000000000000000000000000000"
 
 
 class Others(NamedTuple):
-    """Tokens that give fewer rights than the token of the run. A token that the caller of the tool did not give is None."""
+    """Tokens of another user, and tokens of the same user without scopes. None: the caller of the tool gave no such token."""
 
     user: Credentials | None = None
     """An id token of another user, for all families except home control."""

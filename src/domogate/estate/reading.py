@@ -46,7 +46,7 @@ def scan_estate(
 
     Raises EstateMistakes if the file has mistakes, and UnicodeDecodeError if the file is not UTF-8.
 
-    The plants may be used only if nothing is raised. A correct file is read once if it is JSON that is not too long, or simple
+    The plants may be used only if nothing is raised. A correct file is read once if it is short JSON (`MOST_TEXT`), or simple
     YAML (such as an export) with the users before the plants. Other files are read again by the YAML parser, and a third time
     if the users are written after the plants.
     """

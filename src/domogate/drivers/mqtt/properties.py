@@ -118,7 +118,8 @@ class Codec(ABC):
     def needs_function(self, _function: ThermostatFunction) -> bool:
         """Whether an order for the manual mode must name this function.
 
-        This is so if one word of the device means both, such as `cool`. Another word would change the function.
+        This is so if one word of the device, such as `cool`, means both the manual mode and this function. Another word would
+        change the function.
         """
         return False
 

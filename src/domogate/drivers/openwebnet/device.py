@@ -58,7 +58,7 @@ class Device(ABC):
 
     @abstractmethod
     def receive(self, event: Event, at: float) -> bool:
-        """Process a frame that is about this device: its address is one of `keys`.
+        """Process a frame that is about this device: the address of the frame is one of `keys`.
 
         Returns False if the frame does not contain the state of this device.
         """

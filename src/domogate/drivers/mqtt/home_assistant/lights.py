@@ -31,7 +31,7 @@ _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """For each colour mode, in the order of preference: the names in its template, and their texts in the payload."""
 _JSON_KEYS: Mapping[str, str] = MappingProxyType({"hs": "hs", "rgb": "rgb", "xy": "xy", "rgbw": "rgbw", "rgbww": "rgbcw"})
-"""For each colour mode: each letter is the key of one part of the colour in a JSON payload."""
+"""For each colour mode: a text whose letters are the keys of the parts of the colour in a JSON payload."""
 
 
 def translate_light(said: Announcement) -> Translation:

@@ -111,9 +111,10 @@ def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Can
 
 
 def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) -> list[Announcement]:
-    """If a device has exactly one thermostat, add its sensors of temperature and humidity to this thermostat.
+    """If a device has exactly one thermostat, add the only sensor of temperature and the only sensor of humidity to it.
 
-    Return the announcements of `rest` without the added sensors.
+    A sensor is not added if the thermostat itself reports this measure, or if the options of a module cannot describe the
+    sensor. Return the announcements of `rest` without the added sensors.
     """
     at = [number for number, one in enumerate(candidates) if one.kind is DeviceKind.CHRONOTHERMOSTAT and not one.why]
     for measure, units in _CLIMATE_UNITS.items():

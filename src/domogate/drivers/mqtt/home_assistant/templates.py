@@ -26,7 +26,7 @@ _MARKS = ("{{", "{%", "{#")
 
 
 class Untranslatable(Exception):
-    """The announcement cannot become a module. The message says why."""
+    """A part of the announcement cannot be expressed by options of a module. The message says why."""
 
 
 class ValueTemplate(msgspec.Struct, frozen=True):
