@@ -36,8 +36,10 @@ _PIECE = 65_536
 _LONGEST_KEPT = 4 * 1024 * 1024
 """The longest document that the history of imports keeps, in characters."""
 _ID_LENGTH = 36
-"""In characters. The text of a module contains the id of the module. So if the ids of all modules are together longer than
-`_LONGEST_KEPT`, the document is certainly too long for the history, and is not made.
+"""The length of an id, in characters.
+
+The text of a module contains its id. So if the ids of all modules are together longer than `_LONGEST_KEPT`, the document is
+certainly too long for the history, and is not made.
 """
 
 

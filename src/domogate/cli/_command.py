@@ -85,7 +85,7 @@ def command(
 ) -> Callable[[Body], Body]:
     """Register an async function whose first parameter is the Settings. `flags` and --config become its options.
 
-    `loop` gets the arguments of the command. It can return a function that makes another event loop than the usual one.
+    `loop` gets the arguments of the command. It returns a function that makes the event loop, or None for the usual event loop.
 
     If the registered function has a parameter `given`, this parameter gets the names of the settings that a flag or an
     environment variable sets.

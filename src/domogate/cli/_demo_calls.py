@@ -27,7 +27,7 @@ class Proposal(msgspec.Struct, frozen=True):
     token: TokenKind = TokenKind.ID
     ids: IdSpelling = DASHED_UUID
     is_stream: bool = False
-    """The answer has no end. It is shown until Ctrl-C."""
+    """True if the answer has no end: curl shows it until Ctrl-C."""
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ def between(low: float, high: float) -> Callable[[float], float]:
 
 
 MOST = 1e10
-"""As seconds, this is about 317 years. A time that is much later could not be written with a year of four digits."""
+"""The greatest value that `positive` accepts. As seconds, it is 317 years: a much later time would have a year of five digits."""
 
 
 def positive(value: float) -> float:

@@ -15,7 +15,7 @@ class BridgePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     plant_id: Id
     email: str
-    """The e-mail address of the user whose rights the bridge has. It publishes and commands only what this user may."""
+    """The e-mail address of a user. The bridge publishes and commands only what this user may see and command."""
     base: str
     """The topics of the bridge, except those of announcements, begin with this text and the id of the plant."""
     commands: bool = False

@@ -42,7 +42,7 @@ class AnswerAfterWrite:
 def answer_after_write(handler: Handler, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> Handler:
     """Return a handler that calls `handler`. If data changed meanwhile, it calls `wait` before it returns the answer.
 
-    It is for direct requests; `AnswerAfterWrite` is for requests through ASGI.
+    The returned handler is for direct requests; `AnswerAfterWrite` is for requests through ASGI.
     """
 
     async def answer(request: Request) -> Answer:

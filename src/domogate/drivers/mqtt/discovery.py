@@ -19,7 +19,7 @@ from domogate.drivers.mqtt.payloads import Unreadable, read_json
 _log = get_logger(__name__)
 
 _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
-"""In bytes. One message of Zigbee2MQTT has the list of all its devices, with some kilobytes for each device."""
+"""In bytes. Larger messages are skipped. One message of Zigbee2MQTT lists all its devices, with some kilobytes for each."""
 _MOST_TOPICS = 20_000
 _MOST_BYTES = 64 * 1024 * 1024
 """In bytes, of all announcements together. Announcements that exceed this limit are ignored."""

@@ -18,7 +18,7 @@ _HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
 _NOISE = 0.12
 _ADVANCE_EVERY = 20.0
-"""In seconds. A room changes slowly, so it need not be computed at every tick."""
+"""In seconds: the time between two computations of a room. A room changes slowly, so not every tick computes it."""
 _BOOST_LASTS = 1800.0
 
 # Target temperatures of the modes that ignore the set point.
