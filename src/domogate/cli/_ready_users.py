@@ -1,4 +1,4 @@
-"""The content of the ready file: new tokens of every kind for each active user of an estate file."""
+"""The content of the ready file: new tokens of every kind for each active user whose password is in the estate file."""
 
 from typing import Protocol
 
