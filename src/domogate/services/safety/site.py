@@ -17,7 +17,7 @@ FULL = 100
 
 
 class SafetyUnit(msgspec.Struct, frozen=True):
-    """A unit with the data that E18 returns about it, its place and its tests."""
+    """A unit: the data that E18 returns about it, its place and its tests."""
 
     report: UnitReport
     name: str
