@@ -95,7 +95,7 @@ class SqliteDatabase(Database):
         """Connections for reads that no thread uses now."""
         self._create_privately()
         self.writing = self._engine(url, self.begin, query_only=False, size=1)
-        # The feed and the reads in turn have one connection each.
+        # The feed has one connection, and the reads that run one after the other (`Lane.IN_TURN`) have one connection.
         self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + LONG_READERS + 2)
 
     def _create_privately(self) -> None:

@@ -30,7 +30,7 @@ class MqttBridgeBroker:
     """
 
     def __init__(self, broker: MqttBroker, brokers: Sequence[MqttBroker]) -> None:
-        # The driver uses the client id. A second connection with the same id would end the first one.
+        # The driver uses the client id. A second connection with the same id would end the connection of the driver.
         self._broker = msgspec.structs.replace(broker, client_id=None)
         self._same = {one.name for one in brokers if (one.host, one.port) == (broker.host, broker.port)}
         self._default = brokers[0].name if len(brokers) == 1 else "main"

@@ -142,7 +142,8 @@ def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tu
 
 
 def _every_candidate(received: Mapping[str, bytes]) -> Iterator[Candidate]:
-    announced = {topic: payload for topic, payload in sorted(received.items()) if payload}  # an empty message deletes
+    # An empty message deletes the announcement that the broker had.
+    announced = {topic: payload for topic, payload in sorted(received.items()) if payload}
     of_home_assistant = {topic: payload for topic, payload in announced.items() if topic.startswith(PREFIX)}
     for topic, payload in announced.items():
         if topic in of_home_assistant:

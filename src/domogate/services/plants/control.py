@@ -43,7 +43,7 @@ deadline.
 """
 
 # When plugs fail in different ways, the answer has the worst fault (Decision 0024).
-# After the first two faults, the command may have been executed.
+# If the fault is one of the first two, the plug may have executed the command.
 _WORST_FIRST: tuple[type[Fault], ...] = (Internal, DeviceTimeout, DeviceRefused, CommandNotSupported, DeviceOffline)
 
 

@@ -199,8 +199,8 @@ class WebhookWorker:
 
         Return the time of the next attempt.
         """
-        # After an event that is not too old, nothing is given up: the position would pass this event. Later events can look
-        # older, because the clock was set back.
+        # Only the events before the first event that is not too old are given up. Otherwise the position would pass this event.
+        # Later events can look older if the clock was set back.
         while not self.is_stopping and (too_old := list(takewhile(self._is_too_old, deliveries))):
             problem = failures[0].problem
             dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]

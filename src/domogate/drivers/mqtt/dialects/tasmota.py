@@ -90,7 +90,7 @@ class Tasmota(Codec):
         relays = range(1, options.sockets + 1) if kind is DeviceKind.MULTISOCKET else (options.relay,)
         # In messages of a device with one relay, the relay is POWER. With more relays, they are POWER1, POWER2 …
         self._relays = {f"POWER{number}": number for number in relays} | ({"POWER": 1} if 1 in relays else {})
-        # The names of the level in messages, and last, the command that sets it.
+        # The names of the level in messages. The last name is also the command that sets the level.
         self._levels = {
             "lamp": (f"Dimmer{options.relay}", "Dimmer"),
             "color": ("Dimmer1",),

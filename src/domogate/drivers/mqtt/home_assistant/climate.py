@@ -63,7 +63,7 @@ def _modes(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {}
     sent = {meaning: word for word, meaning in reversed([*words.items()]) if word in modes}
     if cools:
-        # An order without a function.
+        # For an order that sets the mode manual and no function.
         sent["manual"] = "heat" if "heat" in modes else "cool"
     state = {name: heard}
     if cools and "heat" not in modes:
