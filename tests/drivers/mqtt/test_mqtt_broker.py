@@ -13,14 +13,11 @@ from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import MqttBroker, broker_connection, broker_session, driver
-from domogate.drivers.mqtt.module import DrivenModule
-from domogate.ports import AttachedModule
-from support.clocks import NOON, ManualClock
 from support.driver_bench import PATIENCE, PLANT, is_absent, is_off, is_on
 from support.log_lines import capture_logs
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
-from support.mqtt_setup import MqttSetup, attached_module, running_driver, zigbee_lamp
+from support.mqtt_setup import attached_module, running_driver, zigbee_lamp
 
 pytestmark = pytest.mark.slow
 
@@ -140,86 +137,6 @@ def _until_listening(bridge: ZigbeeBridge) -> None:
         probe.publish(f"{bridge.base}/probe/get", "{}")
         time.sleep(0.05)
     probe.close()
-
-
-class TestSilence:
-    """A clock that the test controls: a slow machine makes no module silent."""
-
-    async def test_what_was_never_heard_of_is_said_to_be_so(self, broker: Mosquitto) -> None:
-        lamp, clock = zigbee_lamp("nobody"), ManualClock(NOON)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
-            await bench.attach(lamp)
-            await until_listening(bench, lamp)
-            clock.advance(broker_session.NEVER_SEEN_AFTER - 1)
-            check_modules(bench)
-            assert not bench.recorder.reports
-            clock.advance(1)
-            check_modules(bench)
-            report = await bench.recorder.report_of(lamp, is_absent)
-            assert why(report) is AbsenceReason.NEVER_SEEN
-            device = DeviceClient(broker.port)
-            device.publish("nobody/lamp", '{"state":"ON"}')
-            await bench.recorder.report_of(lamp, lambda report: report.reachable and is_on(report))
-            device.close()
-
-    async def test_what_falls_silent_for_too_long_is_away_until_it_speaks(self, broker: Mosquitto) -> None:
-        device, clock = DeviceClient(broker.port), ManualClock(NOON)
-        lamp = zigbee_lamp("quiet", silentAfter=600)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
-            await bench.attach(lamp)
-            await until_listening(bench, lamp)
-            device.publish("quiet/lamp", '{"state":"ON"}')
-            await bench.recorder.report_of(lamp, is_on)
-            spoken_at = clock.now()
-            clock.advance(599)
-            check_modules(bench)
-            assert all(report.reachable for report in bench.recorder.of(lamp))
-            clock.advance(1)
-            check_modules(bench)
-            report = await bench.recorder.report_of(lamp, is_absent)
-            assert report.absence is not None
-            assert (report.absence.why, report.absence.since) == (AbsenceReason.SILENT, spoken_at)
-            device.publish("quiet/lamp", '{"state":"ON"}')
-            await bench.recorder.report_of(lamp, lambda report: report.reachable)
-        device.close()
-
-    async def test_what_has_spoken_and_was_not_read_yet_is_not_silent(
-        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        device, clock = DeviceClient(broker.port), ManualClock(NOON)
-        lamp = zigbee_lamp("unread", silentAfter=600)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
-            await bench.attach(lamp)
-            await until_listening(bench, lamp)
-            monkeypatch.setattr(broker_session, "READ_EVERY", 3600.0)
-            one = bench.driver.sessions["main"]
-            received = one.received
-            clock.advance(600)
-            device.publish("unread/lamp", '{"state":"ON"}')
-            await bench.recorder.until(lambda: one.received > received)
-            check_modules(bench)
-            await asyncio.sleep(0.05)
-            assert not bench.recorder.of(lamp)
-        device.close()
-
-    async def test_the_driver_checks_modules_by_itself(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(broker_session, "CHECK_EVERY", 0.05)
-        lamp, clock = zigbee_lamp("nobody-else"), ManualClock(NOON)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
-            await bench.attach(lamp)
-            await until_listening(bench, lamp)
-            clock.advance(broker_session.NEVER_SEEN_AFTER)
-            assert why(await bench.recorder.report_of(lamp, is_absent)) is AbsenceReason.NEVER_SEEN
-
-
-async def until_listening(bench: MqttSetup, module: AttachedModule) -> None:
-    driven = bench.driver._plants[PLANT][module.module.id].module
-    assert isinstance(driven, DrivenModule)
-    await bench.recorder.until(lambda: driven.subscribed_since is not None)
-
-
-def check_modules(bench: MqttSetup) -> None:
-    bench.driver.sessions["main"].check_modules()
 
 
 class TestFlood:

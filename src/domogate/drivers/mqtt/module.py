@@ -85,6 +85,9 @@ class DrivenModule:
         if self.pictures is not None and isinstance(self.state, CameraState):
             self.pictures.set_on(self.state.on, 0.0)
         self.received_at: float | None = None
+        """The time of the last message about the state. None if the state may have changed since then."""
+        self._heard_at = 0.0
+        """The time of the last message about the state, the last picture, or the last message that the module is online."""
         self.subscribed_since: float | None = None
         """The time when the topics of the module were subscribed. None if they are not subscribed."""
         self.unanswered = False
@@ -155,7 +158,7 @@ class DrivenModule:
                 AbsenceReason.NEVER_SEEN, self.subscribed_since, Evidence.TOPIC_NEVER_HEARD, topic=self._state_topic
             )
         elif self.silent_after is not None:
-            last = max(self.received_at or 0.0, self.subscribed_since)
+            last = max(self._heard_at, self.subscribed_since)
             if now - last >= self.silent_after:
                 seconds = f"{self.silent_after:g}"
                 self._silence_absence = Absence.of(
@@ -176,6 +179,7 @@ class DrivenModule:
         properties = self.codec.decode(topic, payload)
         if self.pictures is not None and "picture" in properties:
             self.pictures.receive(properties["picture"], now)
+            self._end_silence(now)
         if "available" in properties:
             self._set_availability(topic, properties["available"], payload, now)
         if "refusal" in properties:
@@ -186,7 +190,7 @@ class DrivenModule:
                 self._update_state()  # A module of kind gateway has no other message than its availability.
             return
         self.received_at, self.unanswered = now, False
-        self._known, self._silence_absence = True, None
+        self._end_silence(now)
         self._merge(properties, now)
         self._update_state()
         if self.pictures is not None and isinstance(self.state, CameraState):
@@ -194,10 +198,14 @@ class DrivenModule:
         for call in self._calls:
             call.receive(properties)
 
+    def _end_silence(self, now: float) -> None:
+        self._heard_at, self._known, self._silence_absence = now, True, None
+
     def _set_availability(self, topic: str, available: bool, payload: bytes, now: float) -> None:
         if available:
             self._availability_absences[topic] = None
-            self._known = True
+            self._heard_at, self._known = now, True
+            # Brokers keep this message, so it does not prove that a silent module works again.
             if self._silence_absence is not None and self._silence_absence.why is AbsenceReason.NEVER_SEEN:
                 self._silence_absence = None
         elif self._availability_absences.get(topic) is None:
