@@ -38,6 +38,8 @@ class TestSilence:
             check_modules(bench)
             report = await bench.recorder.report_of(lamp, is_absent)
             assert why(report) is AbsenceReason.NEVER_SEEN
+            assert report.absence is not None
+            assert report.absence.evidence == "no message on nobody/lamp since the gateway subscribed to it"
             device = DeviceClient(broker.port)
             device.publish("nobody/lamp", '{"state":"ON"}')
             await bench.recorder.report_of(lamp, lambda report: report.reachable and is_on(report))

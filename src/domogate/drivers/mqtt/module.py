@@ -21,7 +21,7 @@ from domogate.domain.states import (
 from domogate.drivers.mqtt.emergency import restore_properties
 from domogate.drivers.mqtt.kinds import make_state, unconfirmed
 from domogate.drivers.mqtt.pictures import CameraPictures
-from domogate.drivers.mqtt.properties import MEASURES, NOT_STATE, Codec, Properties
+from domogate.drivers.mqtt.properties import MEASURES, NOT_STATE, Codec, Properties, QueuePolicy
 from domogate.ports import AttachedModule
 
 READING_EVERY = 10.0
@@ -167,7 +167,9 @@ class DrivenModule:
 
     @property
     def _state_topic(self) -> str:
-        return next(reversed([topic for topic, how in self.codec.topics.items() if how.qos == 0] or [*self.codec.topics]), "")
+        topics = self.codec.topics.items()
+        reports = [topic for topic, how in topics if how.qos == 0 and how.policy is not QueuePolicy.DURING_CALLS]
+        return next(reversed(reports or [*self.codec.topics]), "")
 
     # incoming messages
 
