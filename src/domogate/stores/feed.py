@@ -50,6 +50,8 @@ class Feed:
         self.delivered = 0
         self.known_at = -inf
         """All changes that were committed before this time (monotonic) are delivered."""
+        self.polled_at = -inf
+        """The time (monotonic) of the last call of `poll`."""
 
     def start(self) -> None:
         """Set the position to the newest change.
@@ -85,9 +87,9 @@ class Feed:
         If changes were pruned before this process read them, or if the server was replaced by an older copy, the result is the
         one event ChangesLost instead.
         """
+        began = self.polled_at = time.monotonic()
         if self._connection is None:
             self._connection = self._database.connect_to_feed()
-        began = time.monotonic()
         token = self._database.change_token(self._connection)
         if token is not None and token == self._token:
             self.known_at = began

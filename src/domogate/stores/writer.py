@@ -24,7 +24,7 @@ from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
-from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue, can_succeed_later, expire_units
+from domogate.stores.batch import Batch, OrderChange, Unit, can_succeed_later, expire_units
 from domogate.stores.cursors import TransactionStart
 from domogate.stores.direct import Write, time_limit
 from domogate.stores.engine import Database, Transaction, WriterConnection
@@ -34,6 +34,7 @@ from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.readers import GRACE
 from domogate.stores.recorder import Recorder
 from domogate.stores.write_lock import WriteLock
+from domogate.stores.write_queue import WriteQueue
 
 _log = get_logger(__name__)
 
@@ -169,12 +170,13 @@ class Writer:
 
     def _run(self) -> None:
         while True:
-            batch = self._queue.take(self._choose_pause())
+            batch = self._queue.take(pause := self._choose_pause())
             if batch:
                 self._write(batch)
             elif self._queue.closed and not (self._waiting and self.is_reachable):
                 break
-            else:
+            # The feed is also read while writes follow each other without a pause.
+            if not batch or self._queue.end_wake() or time.monotonic() - self._feed.polled_at >= pause:
                 self._poll_feed()
             if self._presence is not None and self._is_announcing_due():
                 self._attempt(self._announce)
@@ -187,10 +189,8 @@ class Writer:
         self._call(self._ended.set_result, None)
 
     def _choose_pause(self) -> float:
-        if not self._waiting:
-            return self._limits.poll
         self._pause = min(2 * self._pause, limit.LONGEST_PAUSE)
-        return self._pause
+        return self._pause if self._waiting else self._limits.poll
 
     def _is_announcing_due(self) -> bool:
         since = time.monotonic() - self._announced
