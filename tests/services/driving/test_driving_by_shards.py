@@ -8,6 +8,7 @@ import pytest
 from domogate.domain.commands import Order, OrderRecord, OrderState, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceTimeout
+from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from domogate.domain.states import LightState, Report
 from domogate.ports import NotHeld
@@ -247,3 +248,35 @@ class TestLosing:
         assert driver.cancelled == 1
         assert store.orders[order.id].state is OrderState.SENT, "its outcome is unknown; the next holder settles it"
         assert store.records == []
+
+    async def test_a_plant_is_attached_again_only_after_all_its_earlier_ends(
+        self, driving: Driving, driver: FakeDriver, held: HeldShards, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        may_detach = asyncio.Event()
+        detach = driver.detach
+
+        async def detach_later(plant_id: Id) -> None:
+            await may_detach.wait()
+            await detach(plant_id)
+
+        async def lose() -> None:
+            held.remove([SHARD])
+            driving.drop_shards([SHARD])
+            await asyncio.sleep(0.1)
+
+        async def take_again(epoch: int) -> None:
+            held.add({SHARD: epoch})
+            driving.start_shards([SHARD])
+            await asyncio.sleep(0.1)
+
+        monkeypatch.setattr(driver, "detach", detach_later)
+        await lose()
+        await take_again(2)
+        await lose()
+        await take_again(3)
+        assert driver.attachments == [HOME], "its modules are still being detached"
+        may_detach.set()
+        await driving.settled()
+        assert driver.attachments == [HOME, HOME]
+        assert set(driver.attached) == {HOME}
+        await driving.execute(make_order(HOME, LAMP.id, SWITCH_ON))

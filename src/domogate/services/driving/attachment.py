@@ -66,12 +66,15 @@ class Attachment:
         self,
         plant_id: Id,
         context: DrivingContext,
+        earlier: asyncio.Task[None] | None,
         *,
         load: Callable[[], Awaitable[StoredPlant]],
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`load` reads the plant from the store. `after_load` is called after that, even if `load` failed.
+        """`earlier` is the task that ends the earlier object of this plant. This object reads the plant and ends only after it.
+
+        `load` reads the plant from the store. `after_load` is called after that, even if `load` failed.
 
         `on_absent` is called if a driver is not running or could not attach its modules.
         """
@@ -81,6 +84,7 @@ class Attachment:
         self._load = load
         self._after_load = after_load
         self._on_absent = on_absent
+        self._earlier = earlier
         self.driver_of: dict[Id, str] = {}
         self.devices_of: dict[str, list[Id]] = {}
         """The modules of each driver. Scenes are not included, because they are not devices."""
@@ -117,6 +121,8 @@ class Attachment:
     async def _renew(self) -> None:
         self.problem = None
         try:
+            if self._earlier is not None:
+                await asyncio.wait((self._earlier,))
             while self._to_attach is None or self._to_attach:
                 names, self._to_attach = self._to_attach, set()
                 stored = await self._load()
@@ -287,6 +293,8 @@ class Attachment:
                 del self.pending[name]
 
     async def detach_all(self) -> None:
+        if self._earlier is not None:
+            await asyncio.gather(self._earlier, return_exceptions=True)  # If this is cancelled, so is the earlier end.
         if self.pending:
             await asyncio.wait(tuple(self.pending.values()))
         for name in tuple(self.attached):

@@ -150,8 +150,7 @@ class Driving:
             raise NotHeld
         if self._stopped:
             raise DeviceOffline(STOPPING)
-        plant = self._plants.get(plant_id)
-        if plant is None:
+        if (plant := self._plants.get(plant_id)) is None:
             plant = self._plants[plant_id] = DrivenPlant(
                 plant_id, self._context, on_stopping=self._on_stopping, after=self._stopping.get(plant_id), real=real
             )
@@ -164,7 +163,11 @@ class Driving:
             del self._plants[plant.id]
         if plant.stopping is not None:
             self._stopping[plant.id] = plant
-            plant.stopping.add_done_callback(lambda _: self._stopping.pop(plant.id, None))
+            plant.stopping.add_done_callback(lambda _: self._forget(plant))
+
+    def _forget(self, plant: DrivenPlant) -> None:
+        if self._stopping.get(plant.id) is plant:  # Otherwise a later object of the plant is stopping too.
+            del self._stopping[plant.id]
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Apply committed changes: new modules, changed options of modules and injected faults take effect.
@@ -176,9 +179,8 @@ class Driving:
         changed = {change.event.plant_id for change in changes if isinstance(change.event, PlantChanged)}
         if any(isinstance(change.event, ChangesLost) for change in changes):
             changed.update(plant.id for plant in self._plants.values())
-        for plant_id in changed:
-            if self._accepts(plant_id):
-                self._find_or_make(plant_id).refresh()
+        for plant_id in filter(self._accepts, changed):
+            self._find_or_make(plant_id).refresh()
 
     def _refresh_later(self, plant_id: str) -> None:
         if (plant := self._plants.get(plant_id)) is not None:
@@ -261,8 +263,7 @@ class Driving:
         """Return the driven plants of these shards, including plants that are stopping."""
         found: dict[int, list[DrivenPlant]] = {}
         for plant in (*self._plants.values(), *self._stopping.values()):
-            shard = shard_of(plant.id)
-            if shard in shards:
+            if (shard := shard_of(plant.id)) in shards:
                 found.setdefault(shard, []).append(plant)
         return found
 

@@ -38,7 +38,7 @@ class DrivenPlant:
         after: "DrivenPlant | None" = None,
         real: bool = False,
     ) -> None:
-        """`after` is the earlier object of this plant, if that object is still stopping. `start` waits for its end.
+        """`after` is the earlier object of this plant, if that object is still stopping. `start` and `stop` wait for its end.
 
         `real`: the plant is known to have a real device.
         """
@@ -48,9 +48,9 @@ class DrivenPlant:
         self._recorder = context.recorder
         self._orders = context.orders
         self._on_stopping = on_stopping
-        self._earlier = None if after is None else after.stopping
+        earlier = None if after is None else after.stopping
         self._attachment = Attachment(
-            plant_id, context, load=self._load, after_load=self._after_load, on_absent=self.report_absent
+            plant_id, context, earlier, load=self._load, after_load=self._after_load, on_absent=self.report_absent
         )
         self._attachment.is_real = real
         self.refresh_later = self._attachment.renew_later
@@ -139,8 +139,6 @@ class DrivenPlant:
 
         If the stored plant changes while this method waits for a slot (`slots.py`), `refresh` reads the plant again.
         """
-        if self._earlier is not None:
-            await asyncio.wait((self._earlier,))
         stored = await self._context.store.find_plant(self.id)
         self._exists = stored is not None and stored.plant.status is not PlantStatus.REMOVED
         if stored is None or not self._exists:
