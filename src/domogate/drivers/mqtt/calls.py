@@ -21,7 +21,7 @@ from domogate.ports import Picture
 FRESH_FOR = 60.0
 """In seconds. If the last message of a module is newer than this, a read returns the known state and asks nothing.
 
-But if a request to the module is unanswered, a read asks the module.
+But if a request to the module is unanswered, or if the clock was set back by more than this time, a read asks the module.
 """
 
 
@@ -52,7 +52,7 @@ async def read(session: BrokerSession, module: DrivenModule, deadline: float) ->
     await _wait_until_known(session, module, deadline)
     now = session.clock.now()
     requests = module.codec.encode_read()
-    fresh = module.received_at is not None and now - module.received_at < FRESH_FOR and not module.unanswered
+    fresh = module.received_at is not None and abs(now - module.received_at) < FRESH_FOR and not module.unanswered
     if module.absence is not None or (module.state is not None and (fresh or not requests)):
         return module.report(now)
     await _ask(session, module, deadline)

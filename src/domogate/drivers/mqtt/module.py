@@ -25,7 +25,10 @@ from domogate.drivers.mqtt.properties import MEASURES, NOT_STATE, Codec, Propert
 from domogate.ports import AttachedModule
 
 READING_EVERY = 10.0
-"""Seconds between two readings of the same measure in the history. The state always has the newest value."""
+"""Seconds between two readings of the same measure in the history. The state always has the newest value.
+
+A reading whose time is later by this number of seconds is no reason to wait: the clock was set back.
+"""
 
 
 _Reported = tuple[State | None, bool, AbsenceReason | None]
@@ -153,6 +156,8 @@ class DrivenModule:
         """
         if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
             return  # A module without topics cannot send a message.
+        # If the clock was set back, the silence is counted from now.
+        self._heard_at, self.subscribed_since = min(self._heard_at, now), min(self.subscribed_since, now)
         if not self._known and now - self.subscribed_since >= never_after:
             self._silence_absence = Absence.of(
                 AbsenceReason.NEVER_SEEN, self.subscribed_since, Evidence.TOPIC_NEVER_HEARD, topic=self._state_topic
@@ -227,7 +232,7 @@ class DrivenModule:
         for what, unit in MEASURES.items():
             value = properties.get(what)
             before = self._readings.get(what)
-            if value is not None and (before is None or before.value != value or now - before.at >= READING_EVERY):
+            if value is not None and (before is None or before.value != value or abs(now - before.at) >= READING_EVERY):
                 self._readings[what] = Reading(value, unit, now)
 
     def _update_state(self) -> None:
@@ -303,7 +308,7 @@ class DrivenModule:
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:
         for what, reading in self._readings.items():
             kept_at = self._history_at.get(what)
-            if kept_at is None or reading.at - kept_at >= READING_EVERY:
+            if kept_at is None or abs(reading.at - kept_at) >= READING_EVERY:
                 self._history_at[what] = reading.at
                 yield what, reading
 

@@ -20,12 +20,12 @@ def read_picture(payload: bytes) -> Picture:
 class CameraPictures:
     """The pictures of one camera. A picture from before the camera was switched on does not count."""
 
-    __slots__ = ("_heard_at", "_newest", "_on_since", "changed")
+    __slots__ = ("_heard_at", "_newest", "changed", "is_on")
 
     def __init__(self) -> None:
         self._newest: Picture | None = None
         self._heard_at = 0.0
-        self._on_since: float | None = None
+        self.is_on = False
         self.changed = Broadcast()
         """Notified when there may be a new picture."""
 
@@ -34,18 +34,11 @@ class CameraPictures:
         self.changed.notify()
 
     def set_on(self, on: bool, now: float) -> None:
-        """Note whether the camera reported that it is on. If it is off, the newest picture is removed."""
-        if not on:
-            self._on_since = self._newest = None
-        elif self._on_since is None:
-            self._on_since = now
+        """Note whether the camera reported that it is on. If it is off or was off, earlier pictures are removed."""
+        if not on or (not self.is_on and abs(now - self._heard_at) > _EARLY):
+            self._newest = None
+        self.is_on = on
         self.changed.notify()
 
-    @property
-    def is_on(self) -> bool:
-        return self._on_since is not None
-
     def find_newest(self) -> Picture | None:
-        if self._on_since is None or self._newest is None or self._heard_at < self._on_since - _EARLY:
-            return None
-        return self._newest
+        return self._newest if self.is_on else None
