@@ -15,8 +15,8 @@ from domogate.domain.states import (
 from domogate.drivers.openwebnet import command_session, poller
 from domogate.drivers.report_queue import BATCH
 from support.log_lines import capture_logs
-from support.openwebnet_bus import BusLight, BusScenarios
-from support.openwebnet_setup import PLANT, attached_module, open_setup
+from support.openwebnet_bus import BusLight, BusMeter, BusScenarios
+from support.openwebnet_setup import PLANT, attached_module, open_setup, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("steady_time", "short_pauses")]
 
@@ -100,6 +100,19 @@ class TestTroubleOnTheBus:
             gateway.silent.clear()
             assert (await setup.order(lamp, SetLight(on=True))).state == LightState(on=True)
             await setup.recorder.report_of(lamp, lambda it: it.reachable)
+
+    async def test_a_meter_is_told_to_send_its_power_also_after_the_clock_was_set_back(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(poller, "POLL_EVERY", 0.05)
+        monkeypatch.setattr(poller, "UPDATED_FOR", 0.001)
+        bus_meter = BusMeter("51", watts=100)
+        async with open_setup(bus_meter) as (_, setup):
+            await setup.attach(attached_module(DeviceKind.ENERGYMETER, where="51"))
+            await until(lambda: bus_meter.updates == 120)
+            setup.clock.at -= 86_400
+            bus_meter.updates = 0  # The meter has lost its power for a moment, or the two hours are over.
+            await until(lambda: bus_meter.updates == 120)
 
     async def test_an_address_that_the_gateway_refuses_is_told_with_the_refusal(self) -> None:
         async with open_setup(BusLight("11")) as (gateway, setup):

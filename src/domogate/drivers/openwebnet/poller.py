@@ -109,12 +109,12 @@ class Poller:
             _log.debug("not read", module_id=module.module.id, words=str(not_sent))
 
     async def _subscribe(self, module: DrivenModule) -> None:
-        now = self._clock.now()
+        now = asyncio.get_running_loop().time()  # Nobody can set this clock.
         if module.device is None or now < module.subscribed_until:
             return
         for request in module.device.subscriptions:
             try:
-                await self._commands.send(request, now + TIMEOUT, self._on_frame)
+                await self._commands.send(request, self._clock.now() + TIMEOUT, self._on_frame)
             except (NotSent, NoAnswer):
                 return
         module.subscribed_until = now + UPDATED_FOR * 60 / 2
