@@ -38,7 +38,7 @@ def build_keyring(settings: Settings, store: Store, clock: Clock, knowledge: Kno
     # A retired key must be kept until all tokens that it signed have expired.
     retired_kept = max(DAY, settings.access_token_lifetime, settings.id_token_lifetime)
     if settings.cluster is None:
-        knowledge = None  # A single gateway knows all changes, so tokens are verified without a check of its knowledge.
+        knowledge = None  # A gateway that is not in a cluster always knows all changes, so nothing needs to be checked.
     return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept, knowledge=knowledge)
 
 

@@ -146,7 +146,7 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
             known = hint is not None and hint.client_id == asked.consent.client.id
             if known and hint is not None and hint.user_id != person.user.id:
                 if has_just_logged_in:
-                    raise OAuthFault(OAuthError.LOGIN_REQUIRED, "Another person logged in than the one in id_token_hint.")
+                    raise OAuthFault(OAuthError.LOGIN_REQUIRED, "The person who logged in is not the user of id_token_hint.")
                 return False
             if not known and NONE in asked.prompt:
                 raise OAuthFault(OAuthError.LOGIN_REQUIRED, "The id_token_hint is not an id token of this client.")

@@ -97,7 +97,7 @@ class PostConnection(asyncio.Protocol):
         self._on_lost(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._waiting is None:  # nothing was asked
+        if self._waiting is None:  # no request waits for an answer
             self.abort()
             return
         room = _MAX_ANSWER - self._received

@@ -62,7 +62,7 @@ def _warning(settings: Settings) -> list[str]:
 def _pages(settings: Settings, ready: Ready) -> list[str]:
     if not settings.serves_pages:
         return []
-    return [f"Open {ready.base_url}/ in a browser to log in as one of its people with one click."]
+    return [f"Open {ready.base_url}/ in a browser to log in with one click as a user of the demo estate."]
 
 
 def _is_loopback(host: str) -> bool:

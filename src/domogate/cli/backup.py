@@ -47,7 +47,7 @@ async def back_up(
         raise Mistake(str(error)) from None
     note(f"Wrote {file}. Keep it safe: it contains personal data and password hashes.")
     if key_id is None:  # A database of an old version. The first command that can write to it encrypts its secrets.
-        note("The secrets in the backup are not encrypted: a restore needs no secret key, and whoever reads the file has them.")
+        note("The secrets in the backup are not encrypted: a restore needs no secret key, and a thief can read the secrets.")
     else:
         note(f"A restore needs the secret key {key_id}, which is not in the backup: keep a copy of the key in another place.")
 

@@ -152,7 +152,7 @@ def _ask_for_missing(plant: PlantFlags) -> PlantFlags:
     }
     missing = [name for name in questions if getattr(plant, name) is None]
     if missing and not sys.stdin.isatty():
-        raise WrongUsage(f"say what the plant is like: {', '.join(f'--{name}' for name in missing)}.")
+        raise WrongUsage(f"describe the plant: {', '.join(f'--{name}' for name in missing)}.")
     return msgspec.structs.replace(plant, **{name: questions[name]() for name in missing})
 
 

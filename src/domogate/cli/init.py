@@ -30,7 +30,7 @@ async def init(
     place = "a database on a server" if settings.database else f"the folder {settings.data.absolute()}{', which is new' * new}"
     async with changing(settings, create=True) as tools:
         user, link = await tools.people.create_first_operator(email.strip(), name)
-        note(f"The first operator of {place}. --data DIR or --database URL names another gateway.")
+        note(f"Created the first operator in {place}. --data DIR or --database URL names another gateway.")
         tell_assumed_address(tools)
         if tools.address_is_known:
             note(f"The address of the gateway is {tools.settings.base_url}. --public-url URL names another one.")

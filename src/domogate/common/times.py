@@ -40,7 +40,7 @@ def parse_time_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"{name!r} is not a known time zone; write it as Europe/Rome.") from None
+        raise ValueError(f"{name!r} is not a known time zone; write a name such as Europe/Rome.") from None
 
 
 def find_time_zone(name: str | None) -> tzinfo | None:

@@ -115,7 +115,7 @@ class Session:
         status, is_device = exchange.status, "{module}" in operation.path
         if status in operation.statuses & ({404, 408, 500} if is_device else {404, 408}):
             reason = (
-                "the device may be offline or slow" if is_device else "the family may not have this plant, or no such device"
+                "the device may be offline or slow" if is_device else "the family may not show this plant or such devices"
             )
             self.skip(SUCCESS, operation, f"the status is {status} for {operation.fill(ids or {})}: {reason}")
         elif status in operation.statuses | {401}:  # Other statuses are already a finding.

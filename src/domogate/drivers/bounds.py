@@ -47,7 +47,7 @@ def light_after(command: SetLight, before: LightState) -> LightState:
     on = command.on if command.on is not None else before.on and brightness != 0
     level = brightness or before.level
     if on and level == 0:
-        level = 100  # The light was off, and its level is not known.
+        level = 100  # The light was off, and the level that it had before is not known.
     color = command.color or before.color
     if color is not None and level is not None and brightness is not None:
         color = msgspec.structs.replace(color, value=float(level))

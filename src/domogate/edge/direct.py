@@ -132,7 +132,7 @@ class DirectRequests:
         )
         coroutine = self._app.answer(request, direct.handler, send)
         if direct.method != "GET":
-            return loop.create_task(coroutine, name="request")  # Otherwise asyncio formats a name.
+            return loop.create_task(coroutine, name="request")  # Without this name, asyncio would make a name.
         context = copy_context()
         # Unlike `coroutine.send`, this raises no StopIteration at the end of the coroutine. Exceptions take time.
         awaited = context.run(next, coroutine.__await__(), _ENDED)

@@ -27,7 +27,7 @@ def allow_files(needed: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        with contextlib.suppress(OSError, ValueError):  # The real limit is lower than the limit that the system reports.
+        with contextlib.suppress(OSError, ValueError):  # The real limit can be lower than the reported limit.
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return needed if soft == resource.RLIM_INFINITY else soft

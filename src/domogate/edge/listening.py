@@ -115,7 +115,7 @@ async def _bind(
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL and len(found) > 1:
                 listener.close()
-                continue  # localhost has the address ::1, but IPv6 is off.
+                continue  # For example, localhost has the address ::1, but IPv6 is off.
             raise CannotListen(_why_not(error, host, port, setting, host_setting), error.errno or 0) from error
         sockets.append(listener)
     if not sockets:

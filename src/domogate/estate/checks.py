@@ -74,7 +74,7 @@ def check_users(document: Record) -> Iterator[Finding]:
         yield from _either(path, user, "password", "passwordHash")
         email = text(user, "email") or ""
         if is_login_name_email(email) and "id" not in user:
-            # An export names such a user with an id, so that a file can be imported again.
+            # A user with a login name is allowed only with an id. An export writes the id, so it can be imported again.
             yield from _check_address((*path, "email"), email)
         password = text(user, "password")
         # The schema reports a wrong length.

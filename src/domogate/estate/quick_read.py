@@ -134,7 +134,7 @@ class QuickReader:
                     raise NotQuick
             return value
 
-        # Most ids and names occur once in a file. Other values, such as kinds and numbers, are few.
+        # Most ids and names occur once in a file, so a cache is of no use for them. Other values, such as kinds, occur often.
         if not is_text:
             return lru_cache(_MOST_WORDS)(read_any)
         if not all(str in one_of for one_of in kinds):

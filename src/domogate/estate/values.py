@@ -68,7 +68,7 @@ class SchemaGuide:
             return fixed
         if "allOf" not in schema or "$ref" in schema:
             return self._parts(node, schema)
-        # All conditions of a list are about one word of the record, so the parts are found by that word.
+        # All conditions of an `allOf` are about the same key of the record, so the parts are found by the value of this key.
         key = next(iter(schema["allOf"][0]["if"]["properties"]))
         entry = node.entries.get(key) if isinstance(node, Mapping) else None
         word = entry.node.text if entry is not None and isinstance(entry.node, Scalar) else None

@@ -113,7 +113,7 @@ class OperatorToken(Credentials[Operator]):
         if not may_manage(user):
             what = f"management:{operation}"
             self._audit.note(AuditAction.REFUSAL, who=user.id, what=what, result=AuditResult.REFUSED, address=operator.address)
-            raise Problem(403, "The token's user is not an operator; another operator can make them one.")
+            raise Problem(403, "The token's user is not an operator; an operator can make this user an operator.")
         return operator
 
 

@@ -81,7 +81,8 @@ async def change_algorithm(store: SigningKeyStore, clock: Clock, algorithm: str)
         if kept is None:  # Another process has just retired the key. Its change counts.
             return ()
         begins = max(now, kept.created_at)
-        # A key that has not begun to sign yet never signs, but it stays unretired until then: a further start can use it.
+        # Another key that has not begun to sign ends at the time at which it would begin. So it never signs, but a gateway that
+        # starts before this time can still choose it.
         ended = _end([key for key in keys if key.kid != kept.kid], lambda key: max(begins, key.created_at))
         return ended if kept in keys and kept.retired_at is None else [msgspec.structs.replace(kept, retired_at=None), *ended]
 

@@ -111,7 +111,7 @@ class SecretKeys:
         return f"{_PREFIX}{key_id}:{base64.b64encode(sealed).decode()}"
 
     def unseal(self, place: str, sealed: str) -> str:
-        from cryptography.exceptions import InvalidTag  # as in `_cipher`
+        from cryptography.exceptions import InvalidTag  # imported here for the same reason as in `_cipher`
 
         if not sealed.startswith(_PREFIX):
             raise SealBroken(f"a secret in the database is not encrypted: {_words(place)}")

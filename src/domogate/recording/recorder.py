@@ -95,7 +95,7 @@ class Recorder(Responder):
         try:
             target = redact_target(request.target)
         except ValueError:
-            return  # The replayer could not find the answer to this request.
+            return  # The query has too many fields: the replayer could not find this answer.
         content_type = next((value for name, value in answer.headers if name.lower() == "content-type"), "")
         body = None
         if answer.body and "json" in content_type:

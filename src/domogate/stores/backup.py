@@ -77,7 +77,7 @@ def back_up(
     """
     replace = replace or replace_larger
     if path.exists() and not replace:
-        raise FileExistsError(f"{path} already exists: a backup never overwrites a file")
+        raise FileExistsError(f"{path} already exists, and this backup may not replace it")
 
     def stop_if_unwanted(*_: object) -> None:
         if not is_wanted():

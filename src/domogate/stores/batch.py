@@ -193,7 +193,7 @@ def expire_units(units: Iterable[Unit], now: float) -> float:
 def can_succeed_later(error: Exception, units: Sequence[Unit], database: Database) -> bool:
     """Whether a batch that failed with this error can succeed in a second run (see `Unit.prepare_again`)."""
     if isinstance(error, IntegrityError):
-        return any(isinstance(unit.change, AddOrders) and unit.change.are_new for unit in units)  # One of the ids exists.
+        return any(isinstance(unit.change, AddOrders) and unit.change.are_new for unit in units)  # An id may be in use.
     return isinstance(error, SharedWorkFailed) or database.is_undone(error)
 
 

@@ -196,7 +196,7 @@ def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) ->
     for row in rows.states:
         module_id, text, *_ = row
         if module_id in now_real:
-            continue  # an export wrote the invented state
+            continue  # the estate has the invented state, for example from an export
         if module_id not in stored:
             first.append(row)
             stored[module_id] = text is not None

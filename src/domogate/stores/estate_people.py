@@ -131,7 +131,7 @@ def compare_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Differen
     # The client of the gateway's own pages is not part of an estate. No import changes or removes it.
     own = find_client(tx.connection, PAGES_CLIENT)
     wanted += [] if own is None else [own]
-    # An import does not remove what people registered for themselves.
+    # An import does not remove the clients that people registered for themselves.
     listed = {client.id for client in wanted}
     wanted += [stored[one] for one in sorted(list_owned(tx.connection, OWNED_CLIENT) - listed)]
     rows = collect("clients", (values_of(clients, client_to_row(client)) for client in wanted))

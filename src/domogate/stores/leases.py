@@ -61,7 +61,8 @@ _RENEW = text(
     """
 )
 _TIME = text("SELECT extract(epoch FROM clock_timestamp())")
-# A gateway joins some seconds after it has asked for the beginning. So gateways that start together get the same beginning.
+# A gateway joins some seconds after it has asked for the beginning. So the beginning stays for `start` seconds, even if no
+# gateway has joined: gateways that start together get the same beginning.
 _FIND_BEGINNING = text(
     """
     INSERT INTO clock (id, seen_at) VALUES ('beginning of the cluster', extract(epoch FROM clock_timestamp()))

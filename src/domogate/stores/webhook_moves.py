@@ -49,7 +49,7 @@ class WebhookMoves:
         return future
 
     def _write(self) -> None:
-        # The work of a webhook that was cancelled is not stored.
+        # A position whose caller was cancelled is not stored.
         taken = [waiting for waiting in self._waiting if not waiting.future.done()]
         self._waiting = []
         if not taken:

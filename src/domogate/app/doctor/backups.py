@@ -99,7 +99,7 @@ def check_newest(folder: Path, every: float) -> Finding:
         advice = "A running gateway makes the first backup a minute after its start. If it does not, its log says why."
         return warning(BACKUPS, f"there is no backup in {folder} yet.", advice)
     newest, now = backups[-1], datetime.now(UTC).timestamp()
-    says = f"{folder / newest.name} is the newest of {len(backups)}. It has {newest.size / MB:,.1f} MB."
+    says = f"{folder / newest.name} is the newest of {len(backups)} backups. It has {newest.size / MB:,.1f} MB."
     if abs(now - newest.at) <= TOO_OLD * every:
         return ok(BACKUPS, says)
     late = f"{says} It is {'older than' if newest.at < now else 'ahead of the clock by'} {TOO_OLD} times backup_every."

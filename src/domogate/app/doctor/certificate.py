@@ -33,8 +33,8 @@ def check_certificate(settings: Settings, path: Path) -> Iterator[Finding]:
         yield problem(
             "certificate",
             str(error),
-            "Write both files of the same renewal, so that the user of the gateway can read them.\n"
-            "A gateway that runs keeps its old certificate until then. It would not start again.",
+            "Write the certificate and the key of the same renewal, so that the user of the gateway can read both files.\n"
+            "A running gateway uses its old certificate until then. If it is stopped before, it cannot start again.",
         )
         return
     now, end = datetime.now(UTC), certificate.not_valid_after_utc

@@ -75,7 +75,7 @@ class DatabaseChecks:
         yield _judge(examined)
         if examined.clock is not None:
             yield _judge_clock(examined.clock)
-        if examined.is_current:  # Otherwise opening the store would migrate it.
+        if examined.is_current:  # Opening an older database would migrate it.
             async for finding in self._check_content():
                 yield finding
 
@@ -142,7 +142,7 @@ def _judge(examined: Examination) -> Finding:
         advice = "Make a backup. Then start the gateway: it migrates the tables."
         return warning("database", f"{says} Its revision is {examined.revision}, of an older version.", advice)
     if examined.round_trip > SLOW:
-        return warning("database", says, "Move the gateway closer to the database server. Every command waits for it.")
+        return warning("database", says, "Move the gateway closer to the database server. Every command waits for the server.")
     return ok("database", says)
 
 

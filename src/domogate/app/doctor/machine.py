@@ -41,7 +41,7 @@ def check_folder(folder: Path, gateway_at: str | None) -> Iterator[Finding]:
         return
     if not folder.exists():
         yield warning(
-            "data folder", f"{folder} does not exist yet.", "`domogate serve` creates it. Or name another with --data."
+            "data folder", f"{folder} does not exist yet.", "`domogate serve` creates it. Or name another folder with --data."
         )
         return
     if not folder.is_dir():

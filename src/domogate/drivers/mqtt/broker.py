@@ -47,7 +47,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             shown = _USER.sub("//…@", self.url)
             raise ValueError(f"the broker's url {shown!r} cannot be used: {problem}")
         if not self.name or not self.name.isprintable():
-            raise ValueError("a broker needs a name, for the option broker of modules")
+            raise ValueError("a broker needs a name of printable characters, for the option broker of modules")
         if self.password is not None and self.password_file is not None:
             raise ValueError(f"broker {self.name!r}: give password or password_file, not both")
         if self.username is None and (self.password is not None or self.password_file is not None):

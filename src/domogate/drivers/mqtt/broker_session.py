@@ -255,9 +255,8 @@ class BrokerSession:
     def check_modules(self) -> None:
         """Mark the modules that have been silent for too long as absent. Write unreadable messages to the log."""
         for module in self._modules.values():
-            if not self._queue.holds_any(
-                map(str.encode, module.codec.topics)
-            ):  # A message is not read yet, so the module is not silent.
+            # A module with a message that is not read yet is not silent.
+            if not self._queue.holds_any(map(str.encode, module.codec.topics)):
                 module.check_silence(self.clock.now(), NEVER_SEEN_AFTER)
                 self._on_change(module)
         self.warnings.log()

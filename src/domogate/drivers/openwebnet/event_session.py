@@ -58,8 +58,8 @@ class EventSession:
                 why, words = AbsenceReason.REFUSED, str(refused)
             losses.connection_ended(loop.time() - began)
             refusals.connection_ended(loop.time() - began)
-            # For a gateway that counts refusals, jitter makes the pause longer. For a gateway that is only unreachable,
-            # jitter makes the pause shorter.
+            # After a refusal, jitter makes the pause longer, because the gateway may count refusals. If the gateway is only
+            # unreachable, jitter makes the pause shorter.
             if why is AbsenceReason.REFUSED:
                 pause = refusals.next_pause(FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED, (1.0, 1.2))
             else:

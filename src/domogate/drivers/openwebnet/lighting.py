@@ -279,7 +279,7 @@ class Relay(Actuator):
         wanted = OpenLock if self.kind is DeviceKind.LOCK else Activate
         if not isinstance(command, wanted):
             raise self.refusal(command)
-        # Half a second is too short to read the relay: the ACK of the gateway is the only confirmation.
+        # The relay may close for only half a second, too short to read it. So the ACK of the gateway is the only confirmation.
         request = Normal(WHO, PULSES[self.seconds], self.where_text)
         return Plan((request,), on_done=lambda: self.set_state(True), read_after=self.seconds + 1.0)
 

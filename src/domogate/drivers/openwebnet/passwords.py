@@ -98,7 +98,7 @@ def answer_open(password: str, nonce: str) -> str:
     Raises ValueError if the password is not a number.
     """
     if not (password.isascii() and password.isdigit()):
-        raise ValueError("the open password of this gateway is a number")
+        raise ValueError("this gateway needs a password that is a number (method OPEN)")
     value = int(password) & _BITS
     if not nonce.strip("0"):
         return "0"

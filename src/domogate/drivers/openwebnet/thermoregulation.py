@@ -122,7 +122,7 @@ class Zone(Device):
     def read_requests(self) -> tuple[Request, ...]:
         if self.zone == CENTRAL:
             return (StatusRequest(WHO, self.where_text),)
-        # One request to the probe reads the whole zone. If there is a central unit, it has some more settings of the zone.
+        # Two requests to the probe read the whole zone. A zone behind a central unit is also read from the central unit.
         asked: tuple[Request, ...] = (StatusRequest(WHO, str(self.zone)), DimensionRequest(WHO, str(self.zone), _VALVES))
         return asked if self.where_text == str(self.zone) else (StatusRequest(WHO, self.where_text), *asked)
 

@@ -177,7 +177,7 @@ class Bridge:
         await connection.subscribe(*filters)
         await connection.publish(self._topics.marker, self._marker, retain=False)
         if not await wait_for_event(self._marked, _MARKER_WITHIN):
-            _log.warning("retained messages may be left", broker=self._broker.name, topic=self._topics.marker)
+            _log.warning("old retained messages may be left at the broker", broker=self._broker.name, topic=self._topics.marker)
         await connection.unsubscribe(*filters)
         self._is_reading_retained = False
 
@@ -192,7 +192,7 @@ class Bridge:
         is_command = module_id is not None and self.plan.commands and not retained
         is_late_will = topic == self._topics.availability and payload != ONLINE and not self._is_signing_off
         if not is_command and not is_late_will:
-            return  # Also a retained command: the broker would send it again after each reconnect.
+            return  # A retained command is dropped too: the broker would send it again after each reconnect.
         now = self._clock.now()
         if self._limiter.wait("", now) or len(self._waiting) >= MOST_WAITING:
             self._dropped.warn(f"too many messages to {self._topics.commands}")

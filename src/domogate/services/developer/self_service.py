@@ -178,7 +178,9 @@ class SelfService:
 def _check(client: Client) -> None:
     """Check the rules that hold only for applications of self-service. Raises Invalid if the client breaks a rule."""
     if refused := [scope for scope in client.scopes if scope not in SCOPES]:
-        raise Invalid(f"An application with the scope {refused[0]!r} needs an operator; allowed are: {', '.join(SCOPES)}.")
+        raise Invalid(
+            f"Only an operator can register an application with the scope {refused[0]!r}; allowed are: {', '.join(SCOPES)}."
+        )
     for urls in (client.redirect_uris, client.post_logout_redirect_uris, client.origins):
         if len(urls) > MOST_URLS or any(len(url) > LONGEST_URL for url in urls):
             raise Invalid(f"Give at most {MOST_URLS} addresses of each kind, each with at most {LONGEST_URL} characters.")

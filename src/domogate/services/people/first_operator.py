@@ -48,8 +48,8 @@ class FirstOperator(Accounts):
         if user is None:
             operators = [user.email for user in await self._store.list_users() if user.operator]
             raise Conflict(
-                f"There is an operator already: {', '.join(operators[:1])}. They can add others; "
-                "`domogate user password-link` gives them a new link."
+                f"There is an operator already: {', '.join(operators[:1])}. An operator can make "
+                "other users operators; `domogate user password-link` makes a new link to set a password."
             )
         action = AuditAction.USER_ADDED if user.id == new.id else AuditAction.USER_CHANGED
         self.note(action, by, user_ref(user.id), operator=yes_or_no(True))

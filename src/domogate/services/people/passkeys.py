@@ -203,7 +203,7 @@ class Passkeys:
             raise _NotProven("not verified", what) from None
         if not passkey.accepts_count(sign_count):
             raise _NotProven("count of signatures went back", what)
-        # This is the user as read when the password was checked. If the password was changed since then, the login fails.
+        # `expected` is the user as read when the password was checked. If the password was changed since then, the login fails.
         return expected or user, passkey, sign_count
 
 

@@ -116,7 +116,7 @@ class SafetyLogbook:
         now = self._clock.now()
         done_at = now if at is None else at
         if not 0.0 <= done_at <= now:
-            raise Invalid("at: the time must not be in the future.", Reason.TIME_IN_FUTURE)
+            raise Invalid("at: the time must not be in the future, and not before 1970.", Reason.TIME_IN_FUTURE)
         name = "" if module_id is None else plant.modules[module_id].module.name
         entry = LogbookEntry(plant_id=plant_id, at=done_at, kind=kind, module_id=module_id, module=name, words=words, by=by)
         number = await self._store.add_logbook_entry(entry)
@@ -173,5 +173,5 @@ def _checked(name: str, text: str, longest: int) -> str:
     except UnicodeEncodeError:
         raise Invalid(f"{name} is not valid text.") from None
     if not text or len(text) > longest or any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
-        raise Invalid(f"{name} must be 1 to {longest} characters of text.")
+        raise Invalid(f"{name} must have 1 to {longest} characters, and no control characters except line feeds and tabs.")
     return text

@@ -30,7 +30,7 @@ class RefusalLimiter:
         """Raises NotRedeemed if too many requests from this IP address were refused."""
         left = self._limiter.wait(network_of(address), self._clock.now())
         if left:
-            message = "too many refused requests came from this address; this one was not checked and nothing was used"
+            message = "too many refused requests came from this address; this request was not checked, and no ticket was used"
             raise NotRedeemed(Reason.SLOW_DOWN, message, retry_after=math.ceil(left))
 
     def count(self, address: str) -> None:

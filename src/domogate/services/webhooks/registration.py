@@ -94,7 +94,7 @@ class Webhooks:
         await self._check_rights(principal, plant_id)
         if await self._store.find_grant(principal.grant_id) is None:
             # Another issuer gave this grant. That issuer does not tell us if it revokes the grant.
-            raise Forbidden("A webhook needs a token that this gateway issued, because it is used after the token expires.")
+            raise Forbidden("A webhook needs a token that this gateway issued, because it works longer than the token.")
         try:
             await self._sender.check_url(url)
         except Undelivered as refused:

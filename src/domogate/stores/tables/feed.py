@@ -32,7 +32,7 @@ feed = table("feed", col.key("id"), *col.cursors("cursor_offset", "pruned", "str
 
 gateways = table("gateways", col.key("id"), *col.cursors("applied"), *col.doubles("seen_at"))
 
-# One row. It stays when the gateway stops.
+# One row: the URL of the gateway that started last. The row stays when the gateway stops.
 address = table("address", col.key("id"), *col.texts("url"))
 
 # The row `gateways` is written only while the clock is right, so that a wrong clock can be detected (`clock.py`). In a cluster,

@@ -25,7 +25,7 @@ webhooks = table(
     *col.texts("problem"),
     *col.optional_doubles("ended_at"),
     *col.texts("ended_why"),
-    # Not used any more: earlier versions had a lease for each webhook. Remove it when no such gateway can run.
+    # Not used any more: earlier versions had a lease for each webhook. Remove both columns when no such gateway can run.
     *col.strings("holder"),
     *col.doubles("held_until"),
     *indexes("plant_id", "user_id"),
