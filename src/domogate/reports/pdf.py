@@ -128,7 +128,7 @@ def _list_problems(report: SafetyReport) -> Iterator[str]:
         total = summary.controllers.total + summary.units.total
         yield f"{summary.simulated} of {total} devices are simulated: they do not exist. This report is not valid as a record."
     elif report.has_simulated:
-        yield "Some entries of the logbook are about devices that were simulated then. These entries are marked and invented."
+        yield "Some logbook entries are about devices that were simulated then. These entries are marked, and did not happen."
     if not summary.units.total:
         yield "No unit is connected to this site yet."
     for noun, counts in (("units", summary.units), ("controllers", summary.controllers)):

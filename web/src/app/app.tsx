@@ -43,7 +43,7 @@ function Gate({ area }: { area: Area }) {
     if (asking && followedLink) logIn();
     else if (asking) askForLogin();
   }, [asking]);
-  // Pages for everybody differ with the person too.
+  // Pages for everybody also depend on the person: they wait until the pages know whether somebody is logged in.
   if (needed || searching.value) return <Loading />;
   if (area.needs === "operator" && !person.value?.operator) return <Refusal words={t("error.operators_only")} />;
   return <Loaded area={area} />;

@@ -125,7 +125,7 @@ export function formatTime(at: Date, now: Date = new Date(), timeZone: string = 
   return onOneLine(words);
 }
 
-/** "10:41 AM" is not broken. */
+/** Keeps a time such as "10:41 AM" on one line. */
 function onOneLine(words: string): string {
   return words.replace(/\s(?=[AP]M$)/, "\u00a0");
 }

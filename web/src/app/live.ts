@@ -30,7 +30,7 @@ const SILENCE = 40_000; // The gateway sends a heartbeat every 15 s.
 const SHORTEST_PAUSE = 500;
 const LONGEST_PAUSE = 20_000;
 
-/** Listen until `close` is called. After a loss it connects again and gets the events that it missed. */
+/** Listen until `close` is called. After a loss of the connection it connects again and gets the events that it missed. */
 export function listen(query: Query, onEvent: (event: LiveEvent) => void, path = "/events"): LiveStream {
   const liveness = signal<Liveness>({ live: false, since: new Date() });
   const closing = new AbortController();

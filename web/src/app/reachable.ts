@@ -6,7 +6,7 @@ export const reachable = signal(true);
 const PROBE_EVERY = 3_000;
 const TIMEOUT = 15_000;
 
-/** A request got no answer. */
+/** Call this after a request that got no answer. */
 export function lose(): void {
   if (!reachable.value) return;
   reachable.value = false;

@@ -65,7 +65,7 @@ export function setQuery(name: string, value: string): void {
   go(next.href, { replace: true });
 }
 
-/** `/homes/:id/rooms/:room` against the path: the parameters, or null. */
+/** Compare a pattern such as `/homes/:id/rooms/:room` with the path. Returns the parameters, or null if the path does not fit. */
 export function match(pattern: string, given: readonly string[] = segments.value): Record<string, string> | null {
   const wanted = pattern.split("/").filter(Boolean);
   if (wanted.length !== given.length) return null;

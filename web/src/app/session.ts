@@ -62,7 +62,7 @@ function keep(answer: TokenAnswer): void {
   void suggestLanguage(text("locale"));
   const operator = answer.scope.split(" ").includes("gateway.manage");
   const next = { id: text("sub"), name: text("name") || loginOf(text("email")), email: text("email"), operator };
-  // Another person logged in in this browser: what is on the page is not theirs.
+  // Another person logged in in this browser: the page still shows data of the former person.
   if (person.value && person.value.id !== next.id) location.reload();
   if (JSON.stringify(next) !== JSON.stringify(person.value)) person.value = next;
 }
@@ -144,7 +144,7 @@ export async function checkOperator(): Promise<void> {
   if (found && former) revoke(former);
 }
 
-/** An access token that holds for a while. Throws if there is none. */
+/** An access token that has not expired. Throws if there is none. */
 export async function accessToken(): Promise<string> {
   const now = performance.now();
   if (!tokens || now >= tokens.expiresAt) await renew();

@@ -16,7 +16,7 @@ interface ModuleInPlant extends Module {
 }
 
 export const REFRESH = 10;
-/** A list shows so many values of a state. */
+/** The number of values of a state that a list shows. */
 export const SHOWN_VALUES = 3;
 
 /** `more` stands before the last column. */

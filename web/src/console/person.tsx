@@ -1,4 +1,4 @@
-/** One person: the account, and the ways in that the person has. */
+/** One person: the account, the logins, and the access that the person has and gave. */
 
 import { useState } from "preact/hooks";
 import { api } from "../app/api";

@@ -9,7 +9,7 @@ import { answeredBy } from "./gateways";
 import type { Setting } from "./model";
 import { Tag, valueWords } from "./values";
 
-/** What each setting does. In English, the API says it. */
+/** The descriptions of the settings. The English descriptions come from the API. */
 const SETTING_TEXTS: TextLoaders = {
   en: async () => ({ default: {} }),
   de: () => import("./setting_texts/de.toml"),

@@ -19,7 +19,7 @@ import { Tag, valueWords } from "./values";
 
 const STATES = ["healthy", "waiting", "failing", "ended"] as const;
 
-/** Events wait without a failing receiver if it refused an event, or if the person must first renew the password or accept the terms. */
+/** Events can wait although the receiver works: it refused an event, or the person must first renew the password or accept the terms. */
 export function healthOf({ endedAt, failingSince, nextAttemptAt }: Pick<Webhook, "endedAt" | "failingSince" | "nextAttemptAt">): (typeof STATES)[number] {
   if (endedAt) return "ended";
   if (failingSince) return "failing";

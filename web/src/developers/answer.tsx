@@ -6,7 +6,7 @@ import type { Answer } from "./call";
 import { Code } from "./code";
 import { hasStatus } from "./errors";
 
-/** Shows the answer, if there is one. A screen reader says the status. `explained`: its errors are on the same page. */
+/** Shows the answer, if there is one. A screen reader says the status. `explained`: whether the same page explains its errors. */
 export function AnswerView({ answer, explained = false }: { answer: Answer | null; explained?: boolean }) {
   return (
     <>

@@ -37,7 +37,7 @@ export const secret = signal("");
 
 let timer: number | undefined;
 
-/** Make a receiver and a webhook to it. The test before ends. */
+/** Make a receiver and a webhook to it. The earlier test ends. */
 export async function beginTest(home: string): Promise<void> {
   await removeTest();
   const [receiver, whole] = await Promise.all([api.post<Receiver>(RECEIVERS), readHome(home)]);
@@ -54,7 +54,7 @@ export async function readDeliveries(): Promise<void> {
   if (test.value?.webhook === current.webhook) test.value = { ...test.value, receiver };
 }
 
-/** Remove the webhook with its receiver. What was received is still shown. */
+/** Remove the webhook with its receiver. The received deliveries are still shown. */
 async function endTest(): Promise<void> {
   clearTimeout(timer);
   const current = test.value;

@@ -78,7 +78,7 @@ export class World {
     return found;
   }
 
-  /** A simulated module of an own home that works. A scene is not a device. */
+  /** A simulated module that can be reached, or a scene, in a home that the person owns. */
   async findModule(kind: string, fits: (module: Module) => boolean = () => true): Promise<Where> {
     for (const { id, role, modules } of this.homes) {
       const found = role === "owner" && modules.find((one) => one.kind === kind && one.reachable && (one.simulated || kind === "scene") && fits(one));

@@ -86,7 +86,7 @@ export function Applications({ home }: { home: string }) {
   );
 }
 
-/** Events wait without a failing receiver if it refused an event, or if the person must first renew the password or accept the terms. */
+/** Events can wait although the receiver works: it refused an event, or the person must first renew the password or accept the terms. */
 export function webhookWords({ failingSince, nextAttemptAt }: Pick<Webhook, "failingSince" | "nextAttemptAt">): string {
   if (failingSince) return t("homes.applications.failing", { time: formatTime(new Date(failingSince)) });
   return t(nextAttemptAt ? "homes.applications.waiting" : "homes.applications.working");

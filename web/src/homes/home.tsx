@@ -22,7 +22,7 @@ function useGrowing(total: number): number {
   return most;
 }
 
-/** Returns a function that cancels it. Not every browser says when it is idle. */
+/** Call `act` when the browser is idle, or soon if the browser cannot say this. Returns a function that cancels the call. */
 function whenIdle(act: () => void): () => void {
   if (!("requestIdleCallback" in window)) {
     const timer = setTimeout(act, 30);

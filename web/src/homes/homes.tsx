@@ -43,7 +43,7 @@ export function Homes() {
     known.current = found.length;
     return found;
   });
-  // No stream reports the changes of all homes, nor a home to a person who has none.
+  // No stream reports the changes of all homes, or the first home of a person who has no home yet.
   useRepeat(list.reload, list.data?.length === 0 ? RELOAD_EMPTY : RELOAD);
   return (
     <section class="homes">

@@ -39,7 +39,7 @@ export class OpenHome {
   #again = false;
   #wasReady = false;
   #closed = false;
-  /** Favourites that are being stored, and how often that ended: a list that was read meanwhile may be an old one. */
+  /** How many changes of favourites are being stored, and how many have ended: a list that was read meanwhile may be an old one. */
   #storing = 0;
   #stored = 0;
 
@@ -138,7 +138,7 @@ export class OpenHome {
     this.#again = this.#loading;
     if (this.#loading) return;
     this.#loading = true;
-    this.#early.length = 0; // Of a reading that failed.
+    this.#early.length = 0; // Events that came during a reading that failed.
     try {
       const former: Favourites = { modules: this.favourites.value };
       const stored = this.#stored;

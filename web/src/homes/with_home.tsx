@@ -32,7 +32,7 @@ export function WithHome({ id, show }: WithHomeProps) {
   );
 }
 
-/** Says since when the page is not live. A moment at the start is not worth a message. */
+/** Says since when the page is not live. If this lasts only a moment, no message is shown. */
 function LiveState({ open }: { open: OpenHome }) {
   const { live, since } = open.liveness.value;
   const [late, setLate] = useState(false);

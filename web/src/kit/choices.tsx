@@ -7,7 +7,7 @@ import { count, t } from "../app/i18n";
 /** A value of the API that is shown as it is, or a value and its words. */
 export type Option = string | readonly [string, string];
 
-/** A longer list has a search, and shows only so many options that are not chosen. */
+/** A longer list has a search, and shows at most this number of options that are not chosen. */
 const MOST_SHOWN = 40;
 
 interface ChoicesProps {

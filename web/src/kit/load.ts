@@ -25,7 +25,7 @@ interface Part {
 const PAGE = 200;
 /** A longer list is read on only when the person asks for more. */
 export const MOST = 1_000;
-/** So many shown entries are read again when the list is refreshed. */
+/** At most this number of shown entries is read again when the list is refreshed. */
 const MOST_AGAIN = 10_000;
 
 /** Read pages of a list until its end, but not many more entries than `most`: `next` says where more begin. */

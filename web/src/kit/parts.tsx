@@ -163,7 +163,7 @@ function ShareButton({ url }: { url: string }) {
   return <Button onClick={share}>{t("common.share")}</Button>;
 }
 
-/** How many calls a key has made is out of date soon: it is counted again by itself, and says when it was counted. */
+/** The counts of calls in a list of keys are soon out of date: the list is read again regularly, and the time of the count is shown. */
 export function Counted({ list, seconds }: { list: Loaded<readonly unknown[]>; seconds: number }) {
   useRepeat(list.reload, seconds);
   if (!list.at) return null;

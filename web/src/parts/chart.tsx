@@ -101,7 +101,7 @@ function bars(): Partial<uPlot.Series> {
   return { fill: colour("accent"), points: { show: false }, ...(uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 48], align: 1 }) } : {}) };
 }
 
-/** Another line in a chart of bars: it has the width of the bars. */
+/** Another line in a chart of bars: it has a step for each bar. */
 function steps(): Partial<uPlot.Series> {
   return { points: { show: false }, ...(uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}) };
 }

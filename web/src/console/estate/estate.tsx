@@ -18,7 +18,7 @@ import { CodeField } from "./code_field";
 import type { Difference, EstateImport, ImportSummary, RecordChange } from "./model";
 
 const LONGEST = 120_000;
-/** In the question before an import, for each kind of change. */
+/** The number of names in the question before an import, for each kind of change. */
 const MOST_NAMES = 5;
 /** The gateway takes no longer document (`MAX_DOCUMENT` in `management/estate.py`). */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
@@ -51,7 +51,7 @@ function Workplace({ present, onImported }: { present: Text; onImported: () => P
   const [compared, setCompared] = useState<{ readonly text: string; readonly prune: boolean; readonly difference: Difference } | null>(null);
   const imports = useList<EstateImport>("/estate/imports");
   const upload = useRef<HTMLInputElement>(null);
-  /** The text that the gateway has. Changes after an import stay when the estate is read late. */
+  /** The text that the gateway has. After an import the estate is read again: changes that the person made in the meantime stay. */
   const known = useRef(present.text);
   useEffect(() => {
     if (text === known.current) setDocument(present);
