@@ -150,7 +150,7 @@ class Cluster:
         self._nats.on_link(self.membership.wake)
         if self._rates is not None:
             await self._nats.on_usage(self._rates.receive)
-        # After the next step, other gateways wait for answers of this gateway.
+        # When this gateway is a member, other gateways wait for its answers. So it must get their messages before.
         await self._nats.flush()
         await self.membership.start()
 

@@ -105,7 +105,7 @@ class TokenVerifier:
             await self._knowledge.wait()
         digest = digest_secret(unverified_token)
         if self.find_verified(unverified_token) is None:
-            self._verified.drop(digest)  # The token has expired.
+            self._verified.drop(digest)  # A token that was verified before may have expired.
         principal = await self._verified.get(digest, lambda: self._verify_now(unverified_token))
         assert principal is not None, "a token that is not valid is refused"
         return principal
@@ -145,7 +145,7 @@ class TokenVerifier:
         now = self._now()
         _, said = check_claims(payload, self._registry(kind, now), _OwnClaims, now, lambda claim: self._explain(claim, kind))
         if said.exp <= said.iat:
-            raise TokenRefused("The token expires (exp) before it was issued (iat).")
+            raise TokenRefused("The token must expire (exp) after it was issued (iat).")
         user_id, grant_id = DASHED_UUID.parse_id(said.sub), DASHED_UUID.parse_id(said.grant)
         client_id = said.client_id if kind is TokenKind.ACCESS else _only(said.aud)
         if user_id is None or grant_id is None or client_id is None:

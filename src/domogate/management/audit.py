@@ -142,7 +142,7 @@ async def list_audit(services: ManagementServices, _call: OperatorCall, query: A
             until=until,
         )
     except UnreadableRecord as unreadable:
-        raise Conflict(f"Record {unreadable.number} cannot be read, because somebody changed it. Verify the log.") from None
+        raise Conflict(f"Record {unreadable.number} cannot be read: it was changed. Verify the log.") from None
     people = await _find_people(services, found) if query.people else {}
     names = await _find_names(services, found) if query.names else {}
     return Listing([_record_out(record, people, names) for record in found], None if following is None else str(following))

@@ -203,7 +203,8 @@ class SimulatedPlant:
     def _keep(self, attached: AttachedModule, now: float) -> SimulatedModule:
         module = self._modules[attached.module.id]
         if module.matches(attached.module):
-            if module.device is None or module.device.state != attached.last.state:  # A report may wait to be stored.
+            if module.device is None or module.device.state != attached.last.state:
+                # The last report may not be stored yet: then the state is reported again.
                 module.reported = attached.last.state
             module.reachable = attached.last.reachable
             return module
