@@ -107,7 +107,7 @@ class Feed:
 
     def _lose(self, position: int, began: float) -> FeedPage:
         """Continue at the cursor `position` without the changes before it."""
-        _log.error("changes were removed before this gateway read them; it forgets what it knows", after=self.delivered)
+        _log.error("changes were removed before this gateway read them; it empties its caches", after=self.delivered)
         self._own.clear()
         self.delivered = position
         self._mark, self.known_at = None, began

@@ -175,7 +175,7 @@ class SqliteDatabase(Database):
             try:
                 connection.execute("VACUUM")  # Free space in any page can have copies of old values.
             except sqlite3.OperationalError as error:
-                _log.warning("free space of the database file may still have old values", reason=str(error))
+                _log.warning("free space of the database file may still have secrets that are not encrypted", reason=str(error))
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def change_token(self, connection: Connection) -> object:

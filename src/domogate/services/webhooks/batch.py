@@ -183,6 +183,6 @@ class DeliveryBatch:
             return DeliveryResult(
                 delivery, Outcome.BUSY, f"The receiver answered {status}.", answer.retry_after, is_transient=True
             )
-        redirected = " Redirects are not followed: register the URL to which it redirects." if 300 <= status < 400 else ""
+        redirected = " Redirects are not followed: register the URL after the redirect." if 300 <= status < 400 else ""
         problem = f"The receiver answered {status}.{redirected}"
         return DeliveryResult(delivery, Outcome.REFUSED, problem, is_transient=status >= 500)
