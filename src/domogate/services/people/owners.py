@@ -68,7 +68,10 @@ class OwnerChecks(Accounts):
         # Nothing is awaited between the check and the count. Otherwise parallel requests could exceed the limit.
         self._check_rate(self._invitation_limiter, user_id)
         if len(plant.allowed) + len(plant.invited) + len(links) >= MOST_PEOPLE:
-            raise Forbidden(f"A plant can have at most {MOST_PEOPLE} people and open invitations; withdraw some first.", Reason.TOO_MANY_PEOPLE)
+            raise Forbidden(
+                f"A plant can have at most {MOST_PEOPLE} people and open invitations; withdraw some first.",
+                Reason.TOO_MANY_PEOPLE,
+            )
         self._invitation_limiter.count(user_id, now)
         return stored
 
