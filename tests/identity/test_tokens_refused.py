@@ -212,7 +212,7 @@ class TestAForgedToken:
     async def test_that_ends_before_it_begins_is_refused(self, life: int) -> None:
         identity = await new_identity(leeway=60.0)
         soon = int(identity.clock.now()) + 30
-        assert "before it was issued" in await refusal(identity, identity.forge(identity.claims(iat=soon, exp=soon + life)))
+        assert "after it was issued" in await refusal(identity, identity.forge(identity.claims(iat=soon, exp=soon + life)))
 
     @pytest.mark.parametrize(("leeway", "ahead"), [(0.0, 1), (1.0, 2), (1.5, 3), (None, 3), (60.0, 61)])
     async def test_from_further_ahead_than_the_leeway_is_refused(self, leeway: float | None, ahead: int) -> None:

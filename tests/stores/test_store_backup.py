@@ -88,7 +88,7 @@ class TestBackup:
 
     async def test_it_never_overwrites(self, filled: SqlStore, tmp_path: Path) -> None:
         (tmp_path / "b.db").write_text("precious")
-        with pytest.raises(FileExistsError, match="never overwrites"):
+        with pytest.raises(FileExistsError, match="may not replace it"):
             await filled.backup(tmp_path / "b.db")
         assert (tmp_path / "b.db").read_text() == "precious"
 

@@ -86,7 +86,7 @@ def read_basic(request: Request) -> tuple[str, str] | None:
     """
     headers = find_headers(request, b"authorization")
     if len(headers) > 1:
-        raise _invalid("There are two Authorization headers.")
+        raise _invalid("There is more than one Authorization header.")
     scheme, _, credentials = (headers[0].decode("latin-1") if headers else "").partition(" ")
     if scheme.lower() != "basic":
         return None

@@ -34,7 +34,7 @@ def check_certificate(settings: Settings, path: Path) -> Iterator[Finding]:
             "certificate",
             str(error),
             "Write the certificate and the key of the same renewal, so that the user of the gateway can read both files.\n"
-            "A running gateway uses its old certificate until then. If it is stopped before, it cannot start again.",
+            "A running gateway keeps its old certificate until then. If it is stopped before, it cannot start again.",
         )
         return
     now, end = datetime.now(UTC), certificate.not_valid_after_utc
