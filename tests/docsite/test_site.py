@@ -139,8 +139,13 @@ class TestBuild:
             run_mkdocs(tmp_path / "mkdocs.yml", tmp_path / "site")
 
 
+@pytest.fixture(scope="module")
+def both_ways(texts: dict[str, str]) -> list[tuple[str, str, str]]:
+    """The name of each page in docs/ with its HTML on a code host and on the site."""
+    return list(read_both_ways(texts))
+
+
 def read_both_ways(texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the name of each page in docs/ with its HTML on a code host and on the site."""
     reader = MarkdownIt("commonmark").enable("table")
     for path in sorted(DOCS.rglob("*.md")):
         name = path.relative_to(DOCS).with_suffix(".html").as_posix()
@@ -157,18 +162,18 @@ def read_cells(page: str) -> list[str]:
 
 class TestText:
     @pytest.mark.parametrize("tag", ["li", "ol", "ul", "table", "tr", "pre", "h2", "h3"])
-    def test_a_page_has_the_same_structure_as_on_a_code_host(self, texts: dict[str, str], tag: str) -> None:
+    def test_a_page_has_the_same_structure_as_on_a_code_host(self, both_ways: list[tuple[str, str, str]], tag: str) -> None:
         """MkDocs reads another dialect of Markdown: for example, it needs four spaces before the parts of a list item."""
         different = []
-        for name, *both in read_both_ways(texts):
+        for name, *both in both_ways:
             counts = [len(re.findall(rf"<{tag}[ >]", text)) for text in both]
             if counts[0] != counts[1]:
                 different.append(f"{name}: {counts[0]} and {counts[1]}")
         assert different == []
 
-    def test_the_tables_have_the_same_words_as_on_a_code_host(self, texts: dict[str, str]) -> None:
+    def test_the_tables_have_the_same_words_as_on_a_code_host(self, both_ways: list[tuple[str, str, str]]) -> None:
         different = []
-        for name, *both in read_both_ways(texts):
+        for name, *both in both_ways:
             on_a_code_host, here = (read_cells(page) for page in both)
             different += [f"{name}: {cells}" for cells in zip(on_a_code_host, here, strict=True) if cells[0] != cells[1]]
         assert different == []
