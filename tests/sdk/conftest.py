@@ -1,11 +1,13 @@
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.built_once import build_once
 from support.gateway import Gateway, running, start
 from support.sdk_demo import SdkDemo, open_sdk_demo
-from support.typescript_client import build_package
+from support.typescript_client import build_with_program
 
 
 @pytest.fixture
@@ -23,5 +25,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="session")
 def typescript_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose programs can import the TypeScript client."""
-    return build_package(tmp_path_factory.mktemp("typescript"))
+    """A folder whose programs can import the TypeScript client.
+
+    Each test process has its own copy, because tests write files there.
+    """
+    built = build_once(tmp_path_factory, "typescript-client", build_with_program)
+    return shutil.copytree(built, tmp_path_factory.mktemp("typescript"), dirs_exist_ok=True)

@@ -12,11 +12,12 @@ from support import node_packages
 from support.sdk_calls import CALLS, NO_BODY, Call
 from support.sdk_demo import SdkDemo
 from support.sdk_recording import documents_of, place_of
+from support.typescript_client import COMPILER
 
 pytestmark = pytest.mark.slow  # the compiler and all calls take long on a busy machine
 
 SOURCE = Path(__file__).parent / "node"
-COMPILER = ["--strict", "--noUncheckedIndexedAccess", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom"]
+STRICT = ["--strict", "--noUncheckedIndexedAccess", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom"]
 
 PROGRAM = """// @ts-ignore: the types of Node are not installed
 import { readFileSync } from "node:fs";
@@ -102,7 +103,7 @@ def test_generated_types_compile_and_every_operation_is_called(sdk_demo: SdkDemo
     documents = documents_of(sdk_demo.gateway.base_url)
     write_program(tmp_path, documents)
     run(tmp_path, "node", str(packages / "generate.mjs"), *(str(tmp_path / f"{name}.json") for name in documents))
-    run(tmp_path, "node", "node_modules/typescript/bin/tsc", *COMPILER, "calls.ts")
+    run(tmp_path, "node", str(COMPILER), *STRICT, "calls.ts")
     headers = {f"{call.document} {call.who}": sdk_demo.headers_for(call) for call in CALLS if call.operation != "picture"}
     setup = {"baseUrl": sdk_demo.gateway.base_url, "headers": headers, "known": sdk_demo.known}
     (tmp_path / "setup.json").write_text(json.dumps(setup))
