@@ -13,8 +13,11 @@ _LOCK = "requirements-dev.lock"
 _BUILT = ("src/domogate/console/static", "web/node_modules")
 
 
-def copy_checkout(folder: Path) -> None:
-    """Copy the files of the repository as they are now, with an environment that imports the copied code."""
+def copy_checkout(folder: Path, program: Path) -> None:
+    """Copy the files of the repository as they are now, with an environment that imports the copied code.
+
+    `program` is the `domogate` of this environment. It forks, because each start of a new process imports everything again.
+    """
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
@@ -26,26 +29,25 @@ def copy_checkout(folder: Path) -> None:
     for name in _BUILT:
         if (ROOT / name).is_dir():
             (folder / name).symlink_to(ROOT / name)
-    _make_environment(folder)
+    _make_environment(folder, program)
     if (built := ROOT / ".dev" / "web.stamp").is_file():
         shutil.copy(built, folder / ".dev")
 
 
-def _make_environment(folder: Path) -> None:
-    """Make .dev/venv as ./dev does, but with the packages of the environment of the tests."""
+def _make_environment(folder: Path, program: Path) -> None:
+    """Make .dev/venv as ./dev does, but with the packages of the environment of the tests, and with another `domogate`."""
     venv = folder / ".dev" / "venv"
     site = venv / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     for needed in (venv / "bin", site):
         needed.mkdir(parents=True)
-    for program in (Path(sys.prefix) / "bin").iterdir():
-        (venv / "bin" / program.name).symlink_to(program)
+    for other in (Path(sys.prefix) / "bin").iterdir():
+        (venv / "bin" / other.name).symlink_to(other)
     shutil.copy(Path(sys.prefix) / "pyvenv.cfg", venv)
     own = [folder / "src", folder / "clients" / "python" / "src"]
     (site / "checkout.pth").write_text("".join(f"{path}\n" for path in (*own, sysconfig.get_path("purelib"))))
     domogate = venv / "bin" / "domogate"
     domogate.unlink()
-    domogate.write_text(f'#!/bin/sh\nexec "{venv}/bin/python" -m domogate.cli "$@"\n')
-    domogate.chmod(0o755)
+    domogate.symlink_to(program)
     (venv / f"{_LOCK}.stamp").write_text(f"{_fingerprint(folder)}\n")
 
 

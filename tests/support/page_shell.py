@@ -15,6 +15,8 @@ from support.ports import free_port
 from support.processes import use_fork_server
 
 DEADLINE = 300.0
+DOMOGATE = Path(".programs", "domogate")
+"""The program `domogate` of a reader, in the folder of the reader."""
 PORTS = ("8080", "1883", "20000")
 """The ports on which programs listen in the pages. A test uses free ports instead."""
 
@@ -52,8 +54,8 @@ class Reader:
         self._look = look
         self._programs: list[subprocess.Popen[bytes]] = []
         self._control = use_fork_server().connect(os.environ).fileno()
-        install_domogate(folder / ".programs", self._control)
-        path = f"{folder / '.programs'}:{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
+        install_domogate(folder / DOMOGATE.parent, self._control)
+        path = f"{folder / DOMOGATE.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
         settings = {"DOMOGATE_PORT": self._names["8080"]} if variables is None else variables
         self._environment = {"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", **settings}
         self._shell = subprocess.Popen(

@@ -17,7 +17,7 @@ from support.mosquitto import DeviceClient, Mosquitto, mosquitto
 from support.named_code import ROOT
 from support.page_blocks import Block, read_blocks
 from support.page_person import Person
-from support.page_shell import Reader
+from support.page_shell import DOMOGATE, Reader
 from support.ports import free_port
 from support.receivers import ThreadedReceiver
 
@@ -107,7 +107,7 @@ class Stage:
     def open_folder(self, folder: Path, blocks: list[Block]) -> Reader:
         """Return a reader of these blocks. The folder is a checkout if the blocks need one."""
         if any(_IN_A_CHECKOUT.search(block.script) for block in blocks):
-            copy_checkout(folder)
+            copy_checkout(folder, folder / DOMOGATE)
         shutil.copytree(self.store, folder / "DIR")
         (folder / "demo-data").symlink_to(self.gateway.data)
         (folder / "ready.json").write_text(json.dumps(self.gateway.ready))
