@@ -2,16 +2,16 @@
 clients/pytest-domogate/README.md.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from domogate import __version__
 from release.building import ROOT
-from release.npm import build_npm, convert_version
+from release.npm import convert_version
 from support.clean_environment import link_needed_packages
 from support.markdown import code_blocks
-from support.node_packages import use_node
 from support.npm_registry import npm_registry
 from support.package_lines import make_environment, run_lines, without_index
 
@@ -27,32 +27,35 @@ def folder_of(made: dict[str, Path]) -> Path:
     return next(iter(made.values())).parent
 
 
-def test_the_python_client_can_be_imported(made: dict[str, Path], tmp_path: Path) -> None:
-    shell = make_environment(tmp_path / "environment", without_index(folder_of(made), tmp_path))
+@pytest.fixture(scope="module")
+def shell(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The variables of a shell with a new Python environment. Two clients are installed there; neither needs the other."""
+    home = tmp_path_factory.mktemp("home")
+    return make_environment(home / "environment", without_index(folder_of(made), home))
+
+
+def test_the_python_client_can_be_imported(shell: Mapping[str, str], tmp_path: Path) -> None:
     run_lines(read_lines("python"), tmp_path, shell)
-    link_needed_packages(tmp_path / "environment", "domogate-client")
+    link_needed_packages(Path(shell["VIRTUAL_ENV"]), "domogate-client")
     say_version = "python -c 'import domogate_client; print(domogate_client.__version__)'"
     assert run_lines([say_version], tmp_path, shell).strip() == __version__
 
 
-def test_the_pytest_plugin_runs_the_example_of_its_readme(made: dict[str, Path], tmp_path: Path) -> None:
-    shell = make_environment(tmp_path / "environment", without_index(folder_of(made), tmp_path))
+def test_the_pytest_plugin_runs_the_example_of_its_readme(shell: Mapping[str, str], tmp_path: Path) -> None:
     # pip would also install the gateway, but it may not install what the gateway needs.
     run_lines([*read_lines("pytest-domogate"), "pip install domogate"], tmp_path, shell)
     for package in ("domogate", "pytest-domogate"):
-        link_needed_packages(tmp_path / "environment", package)
+        link_needed_packages(Path(shell["VIRTUAL_ENV"]), package)
     (example,) = code_blocks((ROOT / "clients" / "pytest-domogate" / "README.md").read_text(), "python")
     (tmp_path / "test_example.py").write_text(example)
     assert "1 passed" in run_lines(["python -m pytest -q test_example.py"], tmp_path, shell)
 
 
-def test_the_typescript_client_can_be_imported(tmp_path: Path) -> None:
-    use_node()
-    package = build_npm(ROOT, tmp_path)
+def test_the_typescript_client_can_be_imported(npm_package: Path, tmp_path: Path) -> None:
     application = tmp_path / "application"
     application.mkdir()
     (application / "package.json").write_text('{"name": "application", "private": true}')
-    with npm_registry(package) as registry:
+    with npm_registry(npm_package) as registry:
         shell = without_index(tmp_path, tmp_path) | {"npm_config_registry": registry, "npm_config_update_notifier": "false"}
         run_lines(read_lines("typescript"), application, shell)
         listed = run_lines(["npm ls --json @domogate/client"], application, shell)
