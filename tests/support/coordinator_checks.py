@@ -1,13 +1,17 @@
 """Checks of the integration for Home Assistant with a gateway that fails at a chosen moment. Home Assistant's Python runs it.
 
-    python coordinator_checks.py FOLDER NAME DATA
+    python coordinator_checks.py FOLDER DATA
 
-FOLDER is the folder of the project, NAME is a function of this file, DATA is an empty folder for the files of Home Assistant.
+FOLDER is the folder of the project, DATA is an empty folder for the files of Home Assistant. Prints the result of each check of
+CHECKS as JSON: a traceback, or an empty text if the check has passed.
 """
 
 import asyncio
+import json
 import sys
-from collections.abc import AsyncIterator, Callable
+import tempfile
+import traceback
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -105,7 +109,7 @@ class _Stream:
 
 async def start(gateway: FakeGateway) -> tuple[HomeAssistant, ConfigEntry, Any]:
     """Return a Home Assistant without its pages, and the coordinator after its first read."""
-    home = HomeAssistant(sys.argv[3])
+    home = HomeAssistant(tempfile.mkdtemp(dir=sys.argv[2]))
     await device_registry.async_load(home)
     await entity_registry.async_load(home)
     entry = ConfigEntry(version=1, minor_version=1, domain=DOMAIN, title="Anna", data={"url": "http://gateway"}, source="user")
@@ -127,11 +131,12 @@ async def until(check: Callable[[], bool]) -> None:
 async def a_failed_read_is_repeated() -> None:
     gateway = FakeGateway()
     _, _, coordinator = await start(gateway)
-    coordinator_module._PAUSE = 0.05
+    pause, coordinator_module._PAUSE = coordinator_module._PAUSE, 0.05
     gateway.failures = 2
     coordinator.start()
     await until(lambda: gateway.reads > 1 and not coordinator.last_update_success)
     await until(lambda: coordinator.last_update_success)
+    coordinator_module._PAUSE = pause
 
 
 async def sockets_appear_with_the_first_state() -> None:
@@ -185,5 +190,21 @@ async def programs_with_names_of_other_presets_can_be_chosen() -> None:
     ]
 
 
+CHECKS = (
+    a_failed_read_is_repeated,
+    sockets_appear_with_the_first_state,
+    a_removed_module_is_refused_in_words,
+    programs_with_names_of_other_presets_can_be_chosen,
+)
+
+
+def run(check: Callable[[], Coroutine[Any, Any, None]]) -> str:
+    try:
+        asyncio.run(check())
+    except Exception:
+        return traceback.format_exc()
+    return ""
+
+
 if __name__ == "__main__":
-    asyncio.run(globals()[sys.argv[2]]())
+    sys.stdout.write(json.dumps({check.__name__: run(check) for check in CHECKS}))
