@@ -30,10 +30,16 @@ def text_of(node: ast.AST) -> str:
 
 def strings_of(code: str) -> list[str]:
     """Return the strings of a module, without docstrings and comments."""
-    tree = ast.parse(code)
-    inside = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    inside |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return [text for node in ast.walk(tree) if node not in inside and (text := text_of(node))]
+    found: list[str] = []
+    waiting: list[ast.AST] = [ast.parse(code)]
+    while waiting:
+        node = waiting.pop()
+        if text := text_of(node):
+            found.append(text)
+        parts = node.values if isinstance(node, ast.JoinedStr) else ast.iter_child_nodes(node)
+        of_string = isinstance(node, ast.JoinedStr | ast.Expr)
+        waiting += [part for part in parts if not (of_string and isinstance(part, ast.Constant | ast.JoinedStr))]
+    return found
 
 
 def texts_in(value: object) -> list[str]:

@@ -12,7 +12,9 @@ from support.extending import copy_package
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs" / "extending" / "store.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "extending" / "store.md"
+TYPES = ROOT / ".dev" / "types-of-store-page"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^(?:New file|.*Change) `src/(\S+)`:$", re.MULTILINE)
 
@@ -97,9 +99,9 @@ def test_the_program_prints_what_the_page_says(extended: ExtendedPackage) -> Non
 
 
 def test_the_types_are_right(extended: ExtendedPackage) -> None:
-    """`SqlStore` is still a `Store`."""
+    """`SqlStore` is still a `Store`. mypy keeps what it knows about unchanged files for the next run of the tests."""
     (extended.folder / "checked.py").write_text(CHECKED)
-    extended.run("-m", "mypy", "--strict", "checked.py")
+    extended.run("-m", "mypy", "--strict", "--cache-dir", str(TYPES), "checked.py")
 
 
 def test_it_touches_as_many_files_as_the_page_says(extended: ExtendedPackage) -> None:
