@@ -57,4 +57,4 @@ class Container:
         while self.check_health() != 0:
             assert self.process.poll() is None, self.log
             assert time.monotonic() < deadline, self.log
-            time.sleep(0.2)
+            time.sleep(1)  # a check starts several programs, which slow down the start of the gateway
