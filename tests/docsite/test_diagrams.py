@@ -88,10 +88,8 @@ class TestMistakes:
         extensions = ours[ours.index("markdown_extensions:") : ours.index("validation:")]
         (tmp_path / "mkdocs.yml").write_text(f"site_name: Trial\n{extensions}")
         (tmp_path / "docs").mkdir()
-        page = tmp_path / "docs" / "index.md"
-        page.write_text(f"# Start\n\n```mermaid\n{FLOWCHART}```\n")
-        run_mkdocs(tmp_path / "mkdocs.yml", tmp_path / "site")
-        page.write_text("# Start\n\n```mermaid\ngantt\n    title A plan\n```\n")
+        right, wrong = f"```mermaid\n{FLOWCHART}```\n", "```mermaid\ngantt\n    title A plan\n```\n"
+        (tmp_path / "docs" / "index.md").write_text(f"# Start\n\n{right}\n{wrong}")
         with pytest.raises(CannotBuild, match="'gantt'"):
             run_mkdocs(tmp_path / "mkdocs.yml", tmp_path / "site")
 
