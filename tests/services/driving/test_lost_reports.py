@@ -10,9 +10,10 @@ from domogate.app.parts import SystemClock
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import Internal
+from domogate.domain.ids import Id
 from domogate.domain.plants import ControllerDetail, UnitDetail
 from domogate.domain.safety import Failure, FailureType
-from domogate.domain.states import EmergencyState, LightState, Report
+from domogate.domain.states import EmergencyState, LightState, Reading, Report, Unit
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.driver import Mqtt
 from domogate.ports import StoredState
@@ -49,6 +50,21 @@ class TestLostReports:
             assert driver.attachments == [plant]
             assert driver.attached[plant][LAMP.id].last.state == OFF
             assert other in driver.attached
+
+    async def test_measured_values_of_an_answer_are_stored_although_the_state_is_the_same(
+        self, store: FakeStore, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        plant = store.add_plant(LAMP, states={LAMP.id: StoredState(ON, True, NOON)})
+        measured = (("power", Reading(9.0, Unit.WATT, NOON)),)
+
+        async def read(plant_id: Id, module_id: Id, deadline: float) -> Report:
+            return Report(plant_id, module_id, NOON, ON, readings=measured)
+
+        monkeypatch.setattr(driver, "read", read)
+        async with running_driving(store, driver) as driving:
+            await driving.read(plant, LAMP.id, NOON + 1e9)
+        assert store.readings[LAMP.id] == [*measured]
+        assert [report.state for report in store.reports] == [None], "no event for the same state"
 
     async def test_an_order_whose_confirmation_was_not_stored_counts_too(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)

@@ -248,11 +248,11 @@ class DrivenPlant:
     # questions
 
     async def read(self, module_id: Id, deadline: float) -> Report:
-        """Ask the module. Record its state if it is new. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
+        """Ask the module. Record its readings and a new state. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._calls.ask(deadline, partial(self._read, module_id, deadline, False))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:
-        """Ask the driver for the state of the module. `always`: record the answer even if it is not new."""
+        """Ask the driver for the state of the module. `always`: record it even if it is not new."""
         await self._wait_loaded(module_id, deadline, call)
         now = self._clock.now()
         if self._overlay is not None and (injected := self._overlay.report_absence(self.id, module_id, now)) is not None:
@@ -269,10 +269,12 @@ class DrivenPlant:
                 answer = cover_answer(self._overlay, answer, self._clock.now())
         report, *alerts = self._alerts.complete((answer,))
         await self._recorder.record(alerts)
-        if always or self._recorder.is_new(report):
+        is_new = always or self._recorder.is_new(report)
+        recorded = report if is_new else Report(self.id, module_id, now, reachable=report.reachable, readings=report.readings)
+        if is_new or report.readings:
             # The caller gets the answer even if it cannot be recorded. The recorder logs the error.
             with suppress(Fault):
-                await self._recorder.record_answer(report)
+                await self._recorder.record_answer(recorded)
         return report
 
     async def take_picture(self, module_id: Id, deadline: float) -> Picture:
