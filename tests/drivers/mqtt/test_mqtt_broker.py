@@ -11,8 +11,9 @@ from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import AbsenceReason
-from domogate.domain.states import LightState, Report
+from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.drivers.mqtt import MqttBroker, broker_connection, broker_session, driver
+from support.clocks import NOON, ManualClock
 from support.driver_bench import PATIENCE, PLANT, is_absent, is_off, is_on
 from support.log_lines import capture_logs
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
@@ -265,3 +266,21 @@ class TestVersions:
         monkeypatch.setattr(broker_connection.BrokerConnection, "run", broken)
         async with running_driver(MqttBroker(url=broker.url)) as bench:
             assert str(await asyncio.wait_for(bench.driver.wait_failed(), PATIENCE)) == "oops"
+
+
+async def test_measured_values_that_the_recorder_refused_are_reported_again(broker: Mosquitto) -> None:
+    meter = attached_module(
+        "refused", DeviceKind.ENERGYMETER, {"dialect": "generic", "state": {"power": {"topic": "refused/power"}}}
+    )
+    device, clock = DeviceClient(broker.port), ManualClock(NOON)
+    async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
+        await bench.attach(meter)
+        bench.recorder.error = RuntimeError("too many reports")
+        with capture_logs():
+            device.publish("refused/power", "100", retain=True)
+            await bench.recorder.until(lambda: bench.recorder.calls > 0)
+            bench.recorder.error = None
+            report = await bench.recorder.report_of(meter)
+        assert report.readings == (("power", Reading(100.0, Unit.WATT, NOON)),)
+        device.publish("refused/power", "", retain=True)
+    device.close()

@@ -301,9 +301,11 @@ class DrivenModule:
             absence=absence,
         )
 
-    def take_back(self, _report: Report) -> None:
-        """Remember that the recorder refused the last report. The next report has the whole state again."""
+    def take_back(self, report: Report) -> None:
+        """Remember that the recorder refused the report. The next report has the whole state and these measures again."""
         self._reported = (None, False, AbsenceReason.NEVER_SEEN)
+        for what, _ in report.readings:
+            self._history_at.pop(what, None)
 
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:
         for what, reading in self._readings.items():
