@@ -100,6 +100,13 @@ class TestReadings:
             assert (await readings(api, f"since={since}&until=2027-01-15"))[-1]["used"] == 5000
             assert (await api.ok("GET", f"{ENERGY}?since={since}&until=2027-01-15"))["used"] == 5.0
 
+    async def test_a_counter_that_lost_its_last_steps_has_not_used_its_whole_count(self, api: HomeApi) -> None:
+        """Some plugs store their count once an hour, and begin with the stored count after a power cut."""
+        values = (("2027-01-13T22:30", 5100.0), ("2027-01-14T08:30", 5090.0), ("2027-01-14T09:30", 5095.0))
+        await count_energy(api, PLUG.id, *values)
+        assert [hour["used"] for hour in await readings(api, TWO_DAYS)] == [0, 0, 5]
+        assert (await api.ok("GET", f"{ENERGY}?since=2027-01-14&until=2027-01-15"))["used"] == 0.0
+
     async def test_wrong_periods_are_refused(self, api: HomeApi) -> None:
         for query in ("since=2027-01-15&until=2027-01-14", "since=2020-01-01&until=2027-01-14"):
             await api.refused("GET", f"{READINGS}?{query}", status=422)

@@ -200,11 +200,14 @@ def _add(one: float | None, other: float | None) -> float | None:
 def _difference(begin: float | None, end: float | None) -> float | None:
     """Return the difference between two values of a counter.
 
-    A lower value at the end means that the counter was replaced and began again at 0. Then return the value at the end.
+    If the value at the end is less than half, the counter was replaced and began again at 0. Then return the value at the end.
+    If it is only a little lower, a power cut removed the last steps of the count, or the clock was set back. Then return 0.
     """
     if begin is None or end is None:
         return None
-    return end - begin if end >= begin else end
+    if end < begin:
+        return end if end < begin / 2 else 0.0
+    return end - begin
 
 
 def _merge(period: PeriodReading | None, hour: ReadingSummary, used: float | None, *, at: float) -> PeriodReading:
