@@ -1,10 +1,16 @@
 """The broker of a driver is set over the management API: it is tested with a real broker, stored and used at once."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 
 import pytest
 
+from domogate.app import driver_catalogue
+from domogate.domain.events import Change, ChangesLost, DriverConnectionChanged, Event
 from domogate.drivers.mqtt import MqttBroker, MqttSettings
+from domogate.ports import DriverConnection, StoreUnavailable
+from support.clocks import NOW
+from support.log_lines import capture_logs
 from support.management_setup import ManagementApi
 from support.mosquitto import Mosquitto, mosquitto
 from support.ports import free_port
@@ -69,3 +75,27 @@ async def test_connections_in_the_settings_are_changed_only_there(api: Managemen
     refusal = await api.refused("PUT", CONNECTION, {"url": broker.url}, status=409)
     assert refusal == "The settings of the gateway list the connections of the driver mqtt. Change them there."
     await api.refused("DELETE", CONNECTION, status=409)
+
+
+@pytest.mark.parametrize("event", [DriverConnectionChanged(driver="mqtt"), ChangesLost()])
+async def test_a_connection_that_another_gateway_set_is_used_after_the_store_failed(
+    api: ManagementApi, monkeypatch: pytest.MonkeyPatch, event: Event
+) -> None:
+    store = api.env.store
+    list_connections, failures = store.list_connections, [StoreUnavailable("the database is restarting")]
+
+    async def list_or_fail() -> Sequence[DriverConnection]:
+        if failures:
+            raise failures.pop()
+        return await list_connections()
+
+    monkeypatch.setattr(driver_catalogue, "_RETRY", 0.01, raising=False)
+    monkeypatch.setattr(store, "list_connections", list_or_fail)
+    await store.set_connection(DriverConnection("mqtt", "mqtt://broker.lan", None, None))
+    with capture_logs():
+        api.drivers.apply([Change(1, NOW, event)])
+        async with asyncio.timeout(30):
+            while not api.replaced_drivers:
+                await asyncio.sleep(0.01)
+    assert (await api.ok("GET", "/drivers/mqtt"))["connection"]["url"] == "mqtt://broker.lan"
+    await api.drivers.stop()

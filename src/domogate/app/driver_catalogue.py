@@ -8,7 +8,7 @@ from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.devices import DeviceKind
 from domogate.domain.discovery import Discovery
-from domogate.domain.events import Change, DriverConnectionChanged
+from domogate.domain.events import Change, ChangesLost, DriverConnectionChanged
 from domogate.domain.faults import sentence
 from domogate.drivers import DRIVERS
 from domogate.drivers.declaration import DriverDeclaration, DriverSettings
@@ -22,6 +22,8 @@ _log = get_logger(__name__)
 
 _TEST = 0.1
 """Seconds. To test a connection, the gateway searches for devices for this time."""
+_RETRY = 5.0
+"""Seconds until changed connections are read again after the store failed."""
 
 
 class DriverCatalogue:
@@ -55,12 +57,12 @@ class DriverCatalogue:
         await cancel(*self._tasks)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """If a gateway changed a connection of a driver, read the connections from the store again, in the background.
+        """If a connection of a driver changed, or may have changed, read the connections from the store, in the background.
 
         This method is a listener of the store.
         """
-        if any(isinstance(change.event, DriverConnectionChanged) for change in changes):
-            task = asyncio.create_task(self._load(), name="load connections of drivers")
+        if any(isinstance(change.event, DriverConnectionChanged | ChangesLost) for change in changes):
+            task = asyncio.create_task(self._load_until_read(), name="load connections of drivers")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -136,6 +138,14 @@ class DriverCatalogue:
 
     def _is_in_settings(self, declared: DriverDeclaration[Any]) -> bool:
         return declared.connections is not None and bool(declared.connections.names(declared.settings_in(self._given)))
+
+    async def _load_until_read(self) -> None:
+        while True:
+            try:
+                return await self._load()
+            except Exception:
+                _log.exception("connections of drivers not read; trying again", seconds=_RETRY)
+                await asyncio.sleep(_RETRY)
 
     async def _load(self) -> None:
         """Read the stored connections. If the connection of a driver changed, the driver is replaced by a new driver."""
