@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -33,9 +33,11 @@ def zigbee_lamp(base: str, name: str = "lamp", **options: Any) -> AttachedModule
 class MqttSetup:
     """A started driver."""
 
-    def __init__(self, *brokers: MqttBroker, clock: Clock | None = None) -> None:
+    def __init__(
+        self, *brokers: MqttBroker, clock: Clock | None = None, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self.clock = clock or SystemClock()
-        self.driver = Mqtt(self.clock, brokers)
+        self.driver = Mqtt(self.clock, brokers, monotonic)
         self.recorder = ReportRecorder()
 
     async def attach(self, *modules: AttachedModule) -> None:
@@ -46,8 +48,10 @@ class MqttSetup:
 
 
 @asynccontextmanager
-async def running_driver(*brokers: MqttBroker, clock: Clock | None = None) -> AsyncIterator[MqttSetup]:
-    one = MqttSetup(*brokers, clock=clock)
+async def running_driver(
+    *brokers: MqttBroker, clock: Clock | None = None, monotonic: Callable[[], float] = time.monotonic
+) -> AsyncIterator[MqttSetup]:
+    one = MqttSetup(*brokers, clock=clock, monotonic=monotonic)
     await one.driver.start(one.recorder)
     try:
         yield one

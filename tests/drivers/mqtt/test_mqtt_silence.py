@@ -28,7 +28,7 @@ class TestSilence:
 
     async def test_what_was_never_heard_of_is_said_to_be_so(self, broker: Mosquitto) -> None:
         lamp, clock = zigbee_lamp("nobody"), ManualClock(NOON)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
+        async with running_driver(MqttBroker(url=broker.url), clock=clock, monotonic=clock.now) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             clock.advance(broker_session.NEVER_SEEN_AFTER - 1)
@@ -48,7 +48,7 @@ class TestSilence:
     async def test_what_falls_silent_for_too_long_is_away_until_it_speaks(self, broker: Mosquitto) -> None:
         device, clock = DeviceClient(broker.port), ManualClock(NOON)
         lamp = zigbee_lamp("quiet", silentAfter=600)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
+        async with running_driver(MqttBroker(url=broker.url), clock=clock, monotonic=clock.now) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             device.publish("quiet/lamp", '{"state":"ON"}')
@@ -71,7 +71,7 @@ class TestSilence:
     ) -> None:
         device, clock = DeviceClient(broker.port), ManualClock(NOON)
         lamp = zigbee_lamp("unread", silentAfter=600)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
+        async with running_driver(MqttBroker(url=broker.url), clock=clock, monotonic=clock.now) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             monkeypatch.setattr(broker_session, "READ_EVERY", 3600.0)
@@ -88,7 +88,7 @@ class TestSilence:
     async def test_the_driver_checks_modules_by_itself(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(broker_session, "CHECK_EVERY", 0.05)
         lamp, clock = zigbee_lamp("nobody-else"), ManualClock(NOON)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
+        async with running_driver(MqttBroker(url=broker.url), clock=clock, monotonic=clock.now) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             clock.advance(broker_session.NEVER_SEEN_AFTER)
@@ -97,7 +97,7 @@ class TestSilence:
     async def test_a_module_that_is_online_again_is_not_silent(self, broker: Mosquitto) -> None:
         device, clock = DeviceClient(broker.port), ManualClock(NOON)
         lamp = zigbee_lamp("back", silentAfter=600)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
+        async with running_driver(MqttBroker(url=broker.url), clock=clock, monotonic=clock.now) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             clock.advance(3600)
@@ -124,7 +124,7 @@ class TestSilence:
         tables = {"state": {"on": {"topic": "porch/state"}}, "command": {"on": {"topic": "porch/set"}}}
         options = {"dialect": "generic", **tables, "picture": "porch/image", "silentAfter": 600}
         camera = attached_module("porch", DeviceKind.AUDIOVIDEO_UNIT, options)
-        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
+        async with running_driver(MqttBroker(url=broker.url), clock=clock, monotonic=clock.now) as bench:
             await bench.attach(camera)
             await until_listening(bench, camera)
             device.publish("porch/state", "on")

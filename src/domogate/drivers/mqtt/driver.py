@@ -1,6 +1,7 @@
 """The MQTT driver. It reaches a module through the broker in the option `broker` of the module, or through the only broker."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -50,11 +51,14 @@ class Mqtt:
 
     name = "mqtt"
 
-    def __init__(self, clock: Clock, brokers: Sequence[MqttBroker] = ()) -> None:
+    def __init__(
+        self, clock: Clock, brokers: Sequence[MqttBroker] = (), monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         names = [broker.name for broker in brokers]
         if len(set(names)) < len(names):
             raise ValueError("two MQTT brokers have the same name")
         self._clock = clock
+        self._monotonic = monotonic
         self._brokers = {broker.name: broker for broker in brokers}
         self.sessions: dict[str, BrokerSession] = {}
         """The sessions by the name of the broker, while the driver is started."""
@@ -138,7 +142,14 @@ class Mqtt:
             return _Entry(attached, MisconfiguredModule(plant_id, attached, session), None)
         options = read_options(attached.module.options)
         codec = options.codec_for(attached.module.kind)
-        module = DrivenModule(plant_id, attached, codec, options.silent_after, gives_pictures=options.gives_pictures)
+        module = DrivenModule(
+            plant_id,
+            attached,
+            codec,
+            options.silent_after,
+            monotonic=self._monotonic,
+            gives_pictures=options.gives_pictures,
+        )
         session.add(module)
         return _Entry(attached, module, session)
 

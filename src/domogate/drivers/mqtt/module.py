@@ -1,7 +1,7 @@
 """A driven module: its properties, its reachability, and the calls that wait for its answer."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from domogate.domain.faults import DeviceRefused, Fault
@@ -75,7 +75,14 @@ class DrivenModule:
     """One driven module: its properties, its reachability, and the calls that wait for its answer."""
 
     def __init__(
-        self, plant_id: Id, attached: AttachedModule, codec: Codec, silent_after: float | None, *, gives_pictures: bool = False
+        self,
+        plant_id: Id,
+        attached: AttachedModule,
+        codec: Codec,
+        silent_after: float | None,
+        *,
+        monotonic: Callable[[], float],
+        gives_pictures: bool = False,
     ) -> None:
         self.plant_id = plant_id
         self.id = attached.module.id
@@ -89,8 +96,11 @@ class DrivenModule:
             self.pictures.set_on(self.state.on, 0.0)
         self.received_at: float | None = None
         """The time of the last message about the state. None if the state may have changed since then."""
-        self._heard_at = 0.0
-        """The time of the last message about the state, the last picture, or the last message that the module is online."""
+        self._monotonic = monotonic
+        self._quiet_since = monotonic()
+        """The time (monotonic) of the last message about the state, of the last picture, or of the last message that the module
+        is online. If the topics were subscribed later: the time of the subscription.
+        """
         self.subscribed_since: float | None = None
         """The time when the topics of the module were subscribed. None if they are not subscribed."""
         self.unanswered = False
@@ -143,7 +153,7 @@ class DrivenModule:
     def set_subscribed(self, now: float) -> None:
         """Remember that the topics of the module are subscribed from `now` on. Forget earlier problems of the connection."""
         self._connection_absence = self._refusal_absence = None
-        self.subscribed_since = now
+        self.subscribed_since, self._quiet_since = now, self._monotonic()
 
     def refuse_topic(self, topic: str, words: str, now: float) -> None:
         self._refusal_absence = Absence.of(AbsenceReason.REFUSED, now, Evidence.TOPIC_REFUSED, topic=topic, answer=words)
@@ -156,19 +166,13 @@ class DrivenModule:
         """
         if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
             return  # A module without topics cannot send a message.
-        # If the clock was set back, the silence is counted from now.
-        self._heard_at, self.subscribed_since = min(self._heard_at, now), min(self.subscribed_since, now)
-        if not self._known and now - self.subscribed_since >= never_after:
-            self._silence_absence = Absence.of(
-                AbsenceReason.NEVER_SEEN, self.subscribed_since, Evidence.TOPIC_NEVER_HEARD, topic=self._state_topic
-            )
-        elif self.silent_after is not None:
-            last = max(self._heard_at, self.subscribed_since)
-            if now - last >= self.silent_after:
-                seconds = f"{self.silent_after:g}"
-                self._silence_absence = Absence.of(
-                    AbsenceReason.SILENT, last, Evidence.TOPIC_SILENT, topic=self._state_topic, seconds=seconds
-                )
+        quiet = self._monotonic() - self._quiet_since
+        topic, since = self._state_topic, now - quiet
+        if not self._known and quiet >= never_after:
+            self._silence_absence = Absence.of(AbsenceReason.NEVER_SEEN, since, Evidence.TOPIC_NEVER_HEARD, topic=topic)
+        elif self.silent_after is not None and quiet >= self.silent_after:
+            seconds = f"{self.silent_after:g}"
+            self._silence_absence = Absence.of(AbsenceReason.SILENT, since, Evidence.TOPIC_SILENT, topic=topic, seconds=seconds)
 
     @property
     def _state_topic(self) -> str:
@@ -186,7 +190,7 @@ class DrivenModule:
         properties = self.codec.decode(topic, payload)
         if self.pictures is not None and "picture" in properties:
             self.pictures.receive(properties["picture"], now)
-            self._end_silence(now)
+            self._end_silence()
         if "available" in properties:
             self._set_availability(topic, properties["available"], payload, now)
         if "refusal" in properties:
@@ -197,7 +201,7 @@ class DrivenModule:
                 self._update_state()  # A module of kind gateway has no other message than its availability.
             return
         self.received_at, self.unanswered = now, False
-        self._end_silence(now)
+        self._end_silence()
         self._merge(properties, now)
         self._update_state()
         if self.pictures is not None and isinstance(self.state, CameraState):
@@ -205,13 +209,13 @@ class DrivenModule:
         for call in self._calls:
             call.receive(properties)
 
-    def _end_silence(self, now: float) -> None:
-        self._heard_at, self._known, self._silence_absence = now, True, None
+    def _end_silence(self) -> None:
+        self._quiet_since, self._known, self._silence_absence = self._monotonic(), True, None
 
     def _set_availability(self, topic: str, available: bool, payload: bytes, now: float) -> None:
         if available:
             self._availability_absences[topic] = None
-            self._heard_at, self._known = now, True
+            self._quiet_since, self._known = self._monotonic(), True
             # Brokers keep this message, so it does not prove that a silent module works again.
             if self._silence_absence is not None and self._silence_absence.why is AbsenceReason.NEVER_SEEN:
                 self._silence_absence = None
