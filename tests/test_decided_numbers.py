@@ -15,13 +15,13 @@ from domogate.services.safety.status import SafetyStatus
 from domogate.services.tickets import permits, refusal_limiter
 from domogate.services.webhooks import backoff
 from domogate.settings import Settings
-from domogate.stores import changes_by_plant, retention, write_queue
+from domogate.stores import batch, changes_by_plant, retention
 
 DECISIONS = Path(__file__).parents[1] / "docs" / "decisions"
 DEFAULTS = Settings()
 NUMBERS: list[tuple[str, str, float]] = [
-    ("0007", "until {:g} ms pass without a new write", write_queue.QUIET * 1000),
-    ("0007", "at most {:g} ms", write_queue.LONGEST * 1000),
+    ("0007", "until {:g} ms pass without a new write", batch.QUIET * 1000),
+    ("0007", "at most {:g} ms", batch.LONGEST * 1000),
     ("0008", "`state_max_age` ({:g} s)", DEFAULTS.state_max_age),
     ("0008", "**{:g} s** by default", DEFAULTS.device_deadline),
     ("0009", "for {:g} days (`removed_plants_kept_days`)", DEFAULTS.removed_plants_kept_days),

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from domogate.stores.batch import Unit
-from domogate.stores.write_queue import WriteQueue
+from domogate.stores.batch import Unit, WriteQueue
 
 LONG = 60.0
 """In seconds. A write that does not wake the writer thread would wait for this time."""

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 
 from domogate.domain.people import User
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
-from domogate.stores import SqlStore, sqlite_url, write_queue
+from domogate.stores import SqlStore, batch, sqlite_url
 from domogate.stores.direct import Write
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import writes
@@ -42,8 +42,8 @@ class TestGroupCommit:
         self, open_store: OpenStore, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # Long enough for a busy machine. The test checks that the writer waits, not for how long.
-        monkeypatch.setattr(write_queue, "QUIET", 0.3)
-        monkeypatch.setattr(write_queue, "LONGEST", 0.6)
+        monkeypatch.setattr(batch, "QUIET", 0.3)
+        monkeypatch.setattr(batch, "LONGEST", 0.6)
         store = await open_store(database_url, gateway=False)
         await store.import_estate(SMALL, prune=False)
         before = store.commits
@@ -61,8 +61,8 @@ class TestGroupCommit:
         await asyncio.gather(*(filled_store.record([on(level)]) for level in range(8)))
         for level in range(3):
             await filled_store.record([on(level)])
-        monkeypatch.setattr(write_queue, "QUIET", 60.0)
-        monkeypatch.setattr(write_queue, "LONGEST", 60.0)
+        monkeypatch.setattr(batch, "QUIET", 60.0)
+        monkeypatch.setattr(batch, "LONGEST", 60.0)
         await asyncio.wait_for(filled_store.record([on(9)]), 20)
 
     async def test_a_batch_of_one_is_a_commit_each(self, open_store: OpenStore, database_url: str) -> None:

@@ -24,7 +24,7 @@ from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
-from domogate.stores.batch import Batch, OrderChange, Unit, can_succeed_later, expire_units
+from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue, can_succeed_later, expire_units
 from domogate.stores.cursors import TransactionStart
 from domogate.stores.direct import Write, time_limit
 from domogate.stores.engine import Database, Transaction, WriterConnection
@@ -34,7 +34,6 @@ from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.readers import GRACE
 from domogate.stores.recorder import Recorder
 from domogate.stores.write_lock import WriteLock
-from domogate.stores.write_queue import WriteQueue
 
 _log = get_logger(__name__)
 
