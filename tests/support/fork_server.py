@@ -1,18 +1,21 @@
 """`domogate`, imported once and forked for every command, because an import takes a second in each of hundreds of processes.
 
 `support.processes` runs this as a script with the number of a socket. A forked process has its own arguments, environment,
-folder and streams; it only inherits the imported modules.
+folder and streams; it only inherits the imported modules. It ends without freeing them.
 """
 
 import asyncio
+import atexit
 import gc
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import socket
 import struct
 import sys
+import threading
 import time
 from functools import cache
 from importlib import import_module
@@ -22,8 +25,34 @@ from typing import Any
 STATUS = struct.Struct("i")
 """The answers on the socket of a command: first its process id, later its exit status."""
 _STREAMS = 3
-_IMPORTED_LATER = ("alembic.command", "domogate.app.serving")
-"""Modules that a gateway imports at its start and most commands do not."""
+_IMPORTED_LATER = (
+    "alembic.command",
+    "cryptography.hazmat.primitives.ciphers.aead",
+    "domogate.app.home_api",
+    "domogate.app.identity_surface",
+    "domogate.app.management_api",
+    "domogate.app.own_apis",
+    "domogate.app.serving",
+    "domogate.drivers.simulator.simulator",
+    "encodings.idna",
+    "uvicorn.lifespan.off",
+    "uvloop",
+)
+"""Modules that a gateway imports at its start or for a request, and most commands do not."""
+_IMPORTED_WHOLE = (
+    "auth",
+    "developer",
+    "events",
+    "homes",
+    "http_api",
+    "management",
+    "services",
+    "stores",
+    "tickets",
+    "webhooks",
+    "wire",
+)
+"""Packages of which a gateway imports most modules."""
 
 
 def next_command(control: socket.socket) -> dict[str, Any]:
@@ -71,6 +100,41 @@ def become(command: dict[str, Any]) -> None:
     sys.argv = ["domogate", *command["arguments"]]
 
 
+def run(module: str) -> None:
+    """Run the module as a command, and end the process.
+
+    A normal end would free all inherited modules one by one. This takes longer than most commands, because the system first has
+    to copy the memory that the processes share. A command that fails with an exception ends normally.
+    """
+    try:
+        if module == "domogate.cli":
+            import_module(module).main()
+        else:
+            sys.path.insert(0, str(Path(__file__).parent.parent))
+            runpy.run_module(module, run_name="__main__")
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        status = end.code or 0
+    else:
+        status = 0
+    waits_for_threads: Any = threading
+    waits_for_threads._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # nobody reads the output any more: the normal end reports it
+        sys.exit(status)
+    os._exit(status)
+
+
+def import_all(package: Any) -> None:
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if ".migrations" not in module.name:  # alembic runs them
+            import_module(module.name)
+
+
 def prepare_the_demo() -> None:
     """Read the demo estate and hash its passwords once for all forked demos, because this takes most of the start of a demo."""
     demo: Any = import_module("domogate.cli.demo")
@@ -89,12 +153,13 @@ def prepare_the_demo() -> None:
 
 
 if __name__ == "__main__":
-    from domogate.cli import main
     from domogate.cli.commands import cli
 
     list(cli.load_all())
     for name in _IMPORTED_LATER:
         import_module(name)
+    for name in _IMPORTED_WHOLE:
+        import_all(import_module(f"domogate.{name}"))
     templates = import_module("domogate.auth.pages.rendering").open_templates()
     for template in templates.list_templates():
         templates.get_template(template)
@@ -102,7 +167,4 @@ if __name__ == "__main__":
     gc.freeze()
     command = next_command(socket.socket(fileno=int(sys.argv[1])))
     become(command)
-    if command["module"] == "domogate.cli":
-        main()
-    sys.path.insert(0, str(Path(__file__).parent.parent))
-    runpy.run_module(command["module"], run_name="__main__")
+    run(command["module"])
