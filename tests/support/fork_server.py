@@ -28,6 +28,7 @@ _STREAMS = 3
 _IMPORTED_LATER = (
     "alembic.command",
     "cryptography.hazmat.primitives.ciphers.aead",
+    "domogate.app.cluster",
     "domogate.app.home_api",
     "domogate.app.identity_surface",
     "domogate.app.management_api",
@@ -35,6 +36,8 @@ _IMPORTED_LATER = (
     "domogate.app.serving",
     "domogate.drivers.simulator.simulator",
     "encodings.idna",
+    "psycopg",
+    "sqlalchemy.dialects.postgresql.psycopg",
     "uvicorn.lifespan.off",
     "uvloop",
 )
@@ -43,6 +46,7 @@ _IMPORTED_WHOLE = (
     "auth",
     "developer",
     "events",
+    "fabric",
     "homes",
     "http_api",
     "management",
