@@ -11,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support import processes
+from support.built_once import find_shared_folder
 from support.examples import FAST_EXAMPLES, FAST_PROFILE, LONG_PROFILE
+from support.prepared_data import share_prepared_data
 from support.shared_tls import share_tls_context
 from support.virtual_time import use_virtual_time
 
@@ -69,6 +71,11 @@ def pytest_collection() -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()  # the collector of the tests does not look at them again
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> None:
+    share_prepared_data(find_shared_folder(tmp_path_factory))
 
 
 @pytest.fixture

@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 
+def find_shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """The folder for the temporary files of all processes of a test run."""
+    own = factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 def build_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], object]) -> Path:
     """Return a folder with what `build` has written. The first process builds, and the others wait for it."""
-    own = factory.getbasetemp()
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    shared = find_shared_folder(factory)
     folder, unfinished = shared / name, shared / f"{name}.{os.getpid()}"
     with (shared / f"{name}.lock").open("wb") as lock:
         flock(lock, LOCK_EX)

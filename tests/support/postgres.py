@@ -16,6 +16,7 @@ from pathlib import Path
 import psycopg
 
 from support.nats_server import NatsServer
+from support.prepared_data import make_data
 
 _SETTINGS = ("wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB", "full_page_writes=off", "jit=off")
 _QUICK = ("-F", *(word for setting in _SETTINGS for word in ("-c", setting)))
@@ -55,19 +56,21 @@ class PostgresServer:
         self._nats: NatsServer | None = None
 
     def start(self) -> None:
-        bin_folder = self._binaries() / "pginstall" / "bin"
         if self._user is not None:
             owner = pwd.getpwnam(self._user)
             os.chown(self._folder, owner.pw_uid, owner.pw_gid)
-        quick = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--username=postgres"]
-        subprocess.run(
-            [bin_folder / "initdb", "-D", self._data, *quick],
-            check=True, capture_output=True, user=self._user, cwd=self._folder,
-        )  # fmt: skip
+        make_data(self._data, self._initialise)
         if self._configuration:
             self._make_folder(self._backups / "wal")
             self._configure(self._configuration)
         self.start_again()
+
+    def _initialise(self) -> None:
+        program = self._binaries() / "pginstall" / "bin" / "initdb"
+        quick = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--username=postgres"]
+        subprocess.run(
+            [program, "-D", self._data, *quick], check=True, capture_output=True, user=self._user, cwd=self._folder,
+        )  # fmt: skip
 
     def start_again(self) -> None:
         """Start the server on its data, after `kill` too."""
