@@ -190,7 +190,7 @@ class Cluster:
         deadline = time.monotonic() + START_PATIENCE
         while not self._is_settled():
             assert time.monotonic() < deadline, "the plants have not moved to their gateways"
-            time.sleep(0.05)
+            time.sleep(0.2)  # each look takes as much time as ten requests
 
     def _is_settled(self) -> bool:
         living = "lease_until > extract(epoch FROM clock_timestamp())"

@@ -88,7 +88,7 @@ class ClusterFaults:
                     assert time.monotonic() < begun + RECOVERED_WITHIN, (
                         f"plants of gateway {member.number} are not driven again"
                     )
-                    time.sleep(0.02)
+                    time.sleep(0.1)  # each look is a new connection, for which the server starts a process
                 self.moved_after[how].append(time.monotonic() - begun)
             ending.join()
             self._pause(0.0, 3.0)
