@@ -35,18 +35,20 @@ def is_running(pid: int) -> bool:
 class Processes:
     """A supervisor with two processes."""
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, server: PostgresServer, environment: dict[str, str], *, forked: bool) -> None:
+        """`forked`: the supervisor is not a new interpreter, which starts faster. The gateways always are."""
+        self._server = server
         self.port, (self.metrics_port, _) = free_port(), free_ports(2)
         self._folder = folder
         self.environment = {**environment, "DOMOGATE_METRICS_PORT": str(self.metrics_port)}
         self.log_file, self.ready_file = folder / "gateway.log", folder / "ready.json"
-        self.supervisor = self._start()
+        self.supervisor = self._start(forked)
 
-    def _start(self) -> Process:
+    def _start(self, forked: bool) -> Process:
         flags = ["--port", str(self.port), "--data", str(self._folder / "data"), "--ready-file", str(self.ready_file)]
         with self.log_file.open("ab") as log:
             command = ["serve", "--processes", "2", *flags]
-            return launch(command, self.environment, log, log, new_interpreter=True)
+            return launch(command, self.environment, log, log, new_interpreter=not forked)
 
     @property
     def log(self) -> str:
@@ -86,10 +88,12 @@ class Processes:
         assert done.returncode == 0, done.stderr
         return sorted((member["name"].rpartition(":")[2], member["shards"]) for member in json.loads(done.stdout))
 
-    def is_driven_by(self, names: list[str]) -> bool:
-        """Whether these gateways, and no others, hold all shards."""
+    def wait_until_driven(self) -> None:
+        """Wait until both processes, and no other gateway, hold all shards."""
+        eventually(lambda: self._server.is_driven_by(2), "two gateways drive all plants", PATIENCE)
         members = self.list_members()
-        return [name for name, _ in members] == names and sum(shards for _, shards in members) == 1024
+        assert [name for name, _ in members] == [f"{self.port}/{number}" for number in (1, 2)]
+        assert sum(shards for _, shards in members) == 1024
 
     def end(self) -> None:
         pids = self.list_pids() if self.supervisor.poll() is None else []
@@ -107,10 +111,10 @@ def server() -> Iterator[PostgresServer]:
 
 
 @contextmanager
-def running(folder: Path, server: PostgresServer) -> Iterator[Processes]:
+def running(folder: Path, server: PostgresServer, *, forked: bool = False) -> Iterator[Processes]:
     environment = clean_environment({**server.settings_for_a_gateway(), "DOMOGATE_DRAIN": "3"})
     import_estate(plug_estate(), folder, folder / "data", environment)
-    processes = Processes(folder, environment)
+    processes = Processes(folder, server, environment, forked=forked)
     try:
         processes.wait_ready()
         yield processes
@@ -118,23 +122,53 @@ def running(folder: Path, server: PostgresServer) -> Iterator[Processes]:
         processes.end()
 
 
-def test_they_share_a_port_are_started_again_and_end_together(tmp_path: Path, server: PostgresServer) -> None:
+def check_a_killed_process(processes: Processes) -> None:
+    before = processes.list_pids()
+    assert len(before) == 2
+    os.kill(before[0], signal.SIGKILL)
+    assert 200 in {processes.ask() for _ in range(10)}, "the other process goes on"
+    eventually(lambda: len(processes.list_pids()) == 2 and before[0] not in processes.list_pids(), "a new one", PATIENCE)
+    assert before[1] in processes.list_pids()
+    for number in (1, 2):
+        eventually(partial(processes.has_answered, number), f"process {number} answers", PATIENCE)
+    assert "a process does not run; it is started again" in processes.log
+    assert all(f"process={name}" in processes.log for name in ("1", "2", "supervisor"))
+
+
+def check_a_stopped_process(processes: Processes) -> None:
+    before = processes.list_pids()
+    statuses: list[int] = []
+    stop = threading.Event()
+
+    def ask_without_pause() -> None:
+        while not stop.is_set():
+            statuses.append(processes.ask())
+
+    askers = [threading.Thread(target=ask_without_pause) for _ in range(4)]
+    for asker in askers:
+        asker.start()
+    try:
+        eventually(lambda: len(statuses) > 40, "requests are answered", PATIENCE)
+        os.kill(before[0], signal.SIGTERM)
+        eventually(lambda: before[0] not in processes.list_pids(), "the process ends", PATIENCE)
+        answered = len(statuses)
+        eventually(lambda: len(statuses) > answered + 40, "the other process answers", PATIENCE)
+    finally:
+        stop.set()
+        for asker in askers:
+            asker.join()
+    assert set(statuses) == {200}
+
+
+def test_they_share_a_port_are_started_again_lose_no_request_and_end_together(tmp_path: Path, server: PostgresServer) -> None:
     with running(tmp_path, server) as processes:
-        names = [f"{processes.port}/{number}" for number in (1, 2)]
-        eventually(lambda: processes.is_driven_by(names), "all plants are driven", PATIENCE)
+        processes.wait_until_driven()
         for number in (1, 2):
             eventually(partial(processes.has_answered, number), f"process {number} answers", PATIENCE)
-        before = processes.list_pids()
-        assert len(before) == 2
-        os.kill(before[0], signal.SIGKILL)
-        assert 200 in {processes.ask() for _ in range(10)}, "the other process goes on"
-        eventually(lambda: len(processes.list_pids()) == 2 and before[0] not in processes.list_pids(), "a new one", PATIENCE)
-        assert before[1] in processes.list_pids()
-        for number in (1, 2):
-            eventually(partial(processes.has_answered, number), f"process {number} answers", PATIENCE)
-        assert "a process does not run; it is started again" in processes.log
-        assert all(f"process={name}" in processes.log for name in ("1", "2", "supervisor"))
-        eventually(lambda: processes.is_driven_by(names), "the lease of the killed process has ended", PATIENCE)
+        check_a_killed_process(processes)
+        processes.wait_until_driven()  # the lease of the killed process has ended
+        check_a_stopped_process(processes)
+        processes.wait_until_driven()  # it was started again too
         pids = processes.list_pids()
         processes.supervisor.terminate()
         assert processes.supervisor.wait(PATIENCE) == 0
@@ -144,35 +178,9 @@ def test_they_share_a_port_are_started_again_and_end_together(tmp_path: Path, se
 
 
 def test_they_end_when_the_supervisor_is_killed(tmp_path: Path, server: PostgresServer) -> None:
-    with running(tmp_path, server) as processes:
+    with running(tmp_path, server, forked=True) as processes:
         pids = processes.list_pids()
         processes.supervisor.kill()
         processes.supervisor.wait()
         eventually(lambda: not any(map(is_running, pids)), "the processes end", PATIENCE)
         assert processes.list_members() == [], "they left the cluster"
-
-
-def test_no_request_is_lost_when_a_process_is_stopped(tmp_path: Path, server: PostgresServer) -> None:
-    with running(tmp_path, server) as processes:
-        before = processes.list_pids()
-        statuses: list[int] = []
-        stop = threading.Event()
-
-        def ask_without_pause() -> None:
-            while not stop.is_set():
-                statuses.append(processes.ask())
-
-        askers = [threading.Thread(target=ask_without_pause) for _ in range(4)]
-        for asker in askers:
-            asker.start()
-        try:
-            eventually(lambda: len(statuses) > 40, "requests are answered", PATIENCE)
-            os.kill(before[0], signal.SIGTERM)
-            eventually(lambda: before[0] not in processes.list_pids(), "the process ends", PATIENCE)
-            answered = len(statuses)
-            eventually(lambda: len(statuses) > answered + 40, "the other process answers", PATIENCE)
-        finally:
-            stop.set()
-            for asker in askers:
-                asker.join()
-        assert set(statuses) == {200}
