@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.examples import is_long
 from support.markdown import code_blocks
 from support.named_code import ROOT
 
@@ -12,6 +13,8 @@ pytestmark = pytest.mark.slow
 pytest_plugins = ["pytester"]
 
 PLUGIN = ROOT / "clients" / "pytest-domogate"
+PAGES = (ROOT / "docs" / "testing-apps.md", PLUGIN / "README.md")
+OWN_ESTATE = "def domogate_estate("
 
 
 @pytest.fixture
@@ -21,9 +24,22 @@ def run_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyt
     return pytester
 
 
-def run(pytester: pytest.Pytester, text: str) -> pytest.RunResult:
-    pytester.makepyfile(text)
-    return pytester.runpytest_subprocess("-p", "pytest_domogate", "-p", "no:cacheprovider", "-q")
+def run(pytester: pytest.Pytester, *texts: str) -> pytest.RunResult:
+    """Run these files of tests on one gateway."""
+    files = {f"test_{number}": text for number, text in enumerate(texts)}
+    pytester.makepyfile(**files)
+    names = [f"{name}.py" for name in files]
+    return pytester.runpytest_subprocess("-p", "pytest_domogate", "-p", "no:cacheprovider", "-q", *names)
+
+
+def list_tests(page: Path) -> list[str]:
+    blocks = [block for block in code_blocks(page.read_text(), "python") if "def test_" in block]
+    assert blocks, page
+    return blocks
+
+
+def count_tests(block: str) -> int:
+    return block.count("\ndef test_") + block.startswith("def test_")
 
 
 FAKE_PROCESS = """
@@ -100,7 +116,8 @@ class TestPlugin:
     def test_the_entry_point_names_the_plugin(self) -> None:
         assert '[project.entry-points.pytest11]\ndomogate = "pytest_domogate"\n' in (PLUGIN / "pyproject.toml").read_text()
 
-    def test_a_hundred_tests_with_a_reset_each_see_nothing_of_each_other(self, run_tests: pytest.Pytester) -> None:
+    def test_many_tests_with_a_reset_each_see_nothing_of_each_other(self, run_tests: pytest.Pytester) -> None:
+        count = 100 if is_long() else 20
         result = run(
             run_tests,
             """
@@ -117,33 +134,30 @@ class TestPlugin:
             def domogate_estate():
                 return estate
 
-            @pytest.mark.parametrize("number", range(100))
+            @pytest.mark.parametrize("number", range(COUNT))
             def test_switch(gateway, number):
                 assert gateway.commands() == []
                 headers = gateway.headers(anna)
                 assert gateway.request("GET", PATH, headers=headers).json()["lights"][0]["status"] == "on"
                 assert gateway.request("POST", PATH, headers=headers, body={"status": "off"}).status == 200
-            """,
+            """.replace("COUNT", str(count)),
         )
-        result.assert_outcomes(passed=100)
+        result.assert_outcomes(passed=count)
 
-    def test_the_report_of_a_failed_test_shows_the_last_requests(self, run_tests: pytest.Pytester) -> None:
-        result = run(
-            run_tests,
-            """
+    def test_the_tests_of_the_pages_pass_and_the_report_of_a_failed_test_shows_the_last_requests(
+        self, run_tests: pytest.Pytester
+    ) -> None:
+        blocks = [block for page in PAGES for block in list_tests(page)]
+        failing = """
             def test_fails(gateway):
                 gateway.fault(503)
                 assert gateway.request("GET", "/homeauto/v1.0/plants", headers={}).status == 200
-            """,
-        )
-        result.assert_outcomes(failed=1)
+            """
+        with_demo = [block for block in blocks if OWN_ESTATE not in block]
+        result = run(run_tests, *with_demo, failing)
+        result.assert_outcomes(passed=sum(map(count_tests, with_demo)), failed=1)
         lines = ["*requests to Domogate*", "GET /homeauto/v1.0/plants -> 503 fault 503", "    {*}"]
         result.stdout.fnmatch_lines(lines, consecutive=True)
-
-    @pytest.mark.parametrize("page", [ROOT / "docs" / "testing-apps.md", PLUGIN / "README.md"], ids=lambda path: path.name)
-    def test_the_tests_of_the_page_pass(self, run_tests: pytest.Pytester, page: Path) -> None:
-        blocks = [block for block in code_blocks(page.read_text(), "python") if "def test_" in block]
-        assert blocks
-        for text in blocks:
-            result = run(run_tests, text)
-            result.assert_outcomes(passed=text.count("\ndef test_") + text.startswith("def test_"))
+        for block in blocks:
+            if OWN_ESTATE in block:
+                run(run_tests, block).assert_outcomes(passed=count_tests(block))
