@@ -49,6 +49,14 @@ def status_of(gateway: Gateway, path: str) -> int:
     return httpx.get(f"{gateway.base_url}{path}", timeout=60).status_code
 
 
+def check_that_a_command_says_it(gateway: Gateway) -> None:
+    done = run_command(["user", "list", "--data", str(gateway.data)], gateway.environment)
+    assert done.returncode == 1
+    assert "domogate: the database postgresql://" in done.stderr
+    assert "cannot be used: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 class TestAHungServer:
     def test_every_request_is_answered_in_time_and_all_is_well_afterwards(
         self, gateway: Gateway, server: PostgresServer
@@ -70,18 +78,11 @@ class TestAHungServer:
         assert gateway.send(E8, light, who=reader).status_code in (200, 404)  # from memory, or the device was asked
         assert status_of(gateway, "/healthz") == 200
         eventually(lambda: status_of(gateway, "/readyz") == 503, "the gateway is not ready")
+        check_that_a_command_says_it(gateway)
         server.resume()
         eventually(lambda: status_of(gateway, "/readyz") == 200, "the gateway is ready again")
         eventually(lambda: gateway.send(E1, target, who=who).status_code == 200, "orders are executed again")
         assert ask_with_unknown_key(gateway).status_code == 401
-
-    def test_a_command_says_that_the_database_cannot_be_used(self, gateway: Gateway, server: PostgresServer) -> None:
-        server.pause()
-        done = run_command(["user", "list", "--data", str(gateway.data)], gateway.environment)
-        assert done.returncode == 1
-        assert "domogate: the database postgresql://" in done.stderr
-        assert "cannot be used: " in done.stderr
-        assert "Traceback" not in done.stderr
 
     def test_sigterm_ends_the_gateway(self, gateway: Gateway, server: PostgresServer) -> None:
         who, target = gateway.case(E1)

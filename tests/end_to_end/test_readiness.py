@@ -49,38 +49,34 @@ def seconds_until(condition: Callable[[], bool]) -> float:
     return time.monotonic() - begun
 
 
-class TestADatabaseThatHangs:
-    def test_while_a_write_waits_for_it(self, gateway: Gateway, server: PostgresServer) -> None:
-        who, target = gateway.case(E1)
-        assert gateway.send(E1, target, who=who).status_code == 200
-        assert is_ready(gateway)
-        ended = threading.Event()
+def test_a_database_that_hangs_while_a_write_waits_for_it_and_then_is_gone(gateway: Gateway, server: PostgresServer) -> None:
+    who, target = gateway.case(E1)
+    assert gateway.send(E1, target, who=who).status_code == 200
+    assert is_ready(gateway)
+    ended = threading.Event()
 
-        def order() -> None:
-            while not ended.is_set():
-                gateway.send(E1, target, who=who)
+    def order() -> None:
+        while not ended.is_set():
+            gateway.send(E1, target, who=who)
 
-        # So many orders that the writer is in a write when the server stops.
-        clients = [threading.Thread(target=order) for _ in range(4)]
-        for client in clients:
-            client.start()
-        time.sleep(1.0)
-        server.pause()
-        try:
-            assert seconds_until(lambda: not is_ready(gateway)) < PROMISED + SLACK
-        finally:
-            ended.set()
-            server.resume()
-        assert seconds_until(lambda: is_ready(gateway)) < PROMISED + SLACK
-        for client in clients:
-            client.join(60)
-        eventually(lambda: gateway.send(E1, target, who=who).status_code == 200, "orders are executed again")
-
-
-class TestADatabaseThatIsGone:
-    def test_until_it_is_started_again(self, gateway: Gateway, server: PostgresServer) -> None:
-        assert is_ready(gateway)
-        server.kill()
+    # So many orders that the writer is in a write when the server stops.
+    clients = [threading.Thread(target=order) for _ in range(4)]
+    for client in clients:
+        client.start()
+    time.sleep(1.0)
+    server.pause()
+    try:
         assert seconds_until(lambda: not is_ready(gateway)) < PROMISED + SLACK
-        server.start_again()
-        assert seconds_until(lambda: is_ready(gateway)) < PROMISED + SLACK
+    finally:
+        ended.set()
+        server.resume()
+    assert seconds_until(lambda: is_ready(gateway)) < PROMISED + SLACK
+    for client in clients:
+        client.join(60)
+    eventually(lambda: gateway.send(E1, target, who=who).status_code == 200, "orders are executed again")
+
+    assert is_ready(gateway)
+    server.kill()
+    assert seconds_until(lambda: not is_ready(gateway)) < PROMISED + SLACK
+    server.start_again()
+    assert seconds_until(lambda: is_ready(gateway)) < PROMISED + SLACK

@@ -27,7 +27,7 @@ def wait_until(is_true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not is_true():
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 def wait_for_more(statuses: list[str]) -> None:
@@ -96,7 +96,7 @@ class Home:
                 if is_wanted(holder, epoch):
                     return holder, epoch
             assert time.monotonic() < deadline, found
-            time.sleep(0.05)
+            time.sleep(0.2)  # each look is a new connection, for which the server starts a process
 
     def is_settled(self) -> bool:
         """Whether all gateways are members, and the home will not move by itself."""
