@@ -21,8 +21,8 @@ def kept(domogate: CommandLine) -> bytes:
 
 class TestClientAdd:
     @pytest.fixture(autouse=True)
-    def _empty_store(self, domogate: CommandLine) -> None:
-        domogate.create()
+    def _empty_store(self, empty_store: CommandLine) -> None:
+        """Each of these tests begins with an empty store."""
 
     def test_the_secret_is_printed_alone_and_kept_as_a_hash(self, domogate: CommandLine) -> None:
         secret = domogate.good("client", "add", "app", "--redirect-uri", BACK, "--scope", "light.read openid").strip()
@@ -70,11 +70,11 @@ class TestClientAdd:
         for words in ("A client id", "'callback'", "'nowhere'", "no scope 'sing', 'dance'; there are: plug.read"):
             assert words in said
 
+
+class TestClients:
     def test_an_id_is_taken_once(self, small: CommandLine) -> None:
         assert "already" in small.refused("client", "add", CLIENT)
 
-
-class TestClients:
     def test_they_are_listed_and_shown_without_secrets(self, small: CommandLine) -> None:
         secret = small.good("client", "add", "app", "--redirect-uri", BACK, "--name", "The app").strip()
         printed = small.good("client", "list") + small.good("client", "show", "app") + json.dumps(small.read("client", "list"))

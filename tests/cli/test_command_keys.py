@@ -9,8 +9,8 @@ from support.command_line import CommandLine
 
 
 @pytest.fixture(autouse=True)
-def _empty_store(domogate: CommandLine) -> None:
-    domogate.create()
+def _empty_store(empty_store: CommandLine) -> None:
+    """Each of these tests begins with an empty store."""
 
 
 class TestKeyIssue:
@@ -45,7 +45,6 @@ class TestKeyIssue:
     def test_bad_limits_are_refused_and_nothing_is_issued(
         self, domogate: CommandLine, flags: tuple[str, ...], word: str
     ) -> None:
-        domogate.create()
         result = domogate.run("key", "issue", "our app", *flags)
         assert result.exit_code in (1, 2)
         assert word in result.stderr
@@ -53,7 +52,6 @@ class TestKeyIssue:
 
     @pytest.mark.parametrize("name", ["two\nlines", "x" * 101, "\udcff"])
     def test_a_name_that_could_not_be_listed_is_refused(self, domogate: CommandLine, name: str) -> None:
-        domogate.create()
         assert "name" in domogate.refused("key", "issue", name)
         assert domogate.read("key", "list") == []
 

@@ -37,9 +37,8 @@ def become_root(monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
 
 
 @pytest.fixture
-def filled(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
+def filled(small: CommandLine) -> CommandLine:
+    return small
 
 
 class TestRoot:

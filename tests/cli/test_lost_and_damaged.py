@@ -19,17 +19,15 @@ from support.command_line import CommandLine
 from support.gateway import running, start
 from support.read_only import read_only_copy
 from support.restartable import clean_environment
-from support.small_estate import SMALL_ESTATE
 
 Lose = Callable[[CommandLine], None]
 COMMANDS = (("serve", "--port", "0"), ("user", "list"), ("key", "issue", "app"), ("backup", "B"), ("init", "--email", "a@b.c"))
 
 
 @pytest.fixture
-def used(domogate: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+def used(small: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     monkeypatch.chdir(tmp_path)
-    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
-    return domogate
+    return small
 
 
 def database_of(domogate: CommandLine) -> Path:
@@ -229,9 +227,8 @@ class TestReplacingABackup:
     ) -> None:
         file, other = tmp_path / "backup.db", CommandLine(tmp_path / "other")
         used.good("backup", str(file))
-        other.create()
-        for number in range(60):
-            other.good("key", "issue", f"key {number}")
+        keys = "".join(f"  - {{name: key {number}, key: key-0123456789-{number}}}\n" for number in range(60))
+        other.good("estate", "import", "-", input=f"plants: []\nsubscriptions:\n{keys}")
         assert "holds more" in other.refused("backup", str(file), "--force")
 
     def test_the_same_store_with_fewer_users_replaces_it(self, used: CommandLine, tmp_path: Path) -> None:

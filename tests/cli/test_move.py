@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from domogate.stores.migrate import migrate
 from domogate.stores.opening import open_database
+from support import processes
 from support.gateway import Gateway, running, start
 from support.ports import free_port
 from support.postgres import PostgresServer, postgres_server
@@ -33,8 +33,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 def move(data: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "domogate.cli", "move", "--data", str(data), *flags]
-    return subprocess.run(command, capture_output=True, text=True, env=clean_environment({}), timeout=300)
+    return processes.run(["move", "--data", str(data), *flags], clean_environment({}), 300)
 
 
 def read_all(gateway: Gateway) -> list[Any]:

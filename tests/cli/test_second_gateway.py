@@ -4,11 +4,11 @@ Commands still work, and the data is free after the first gateway has ended.
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from support import processes
 from support.command_line import CommandLine
 from support.gateway import running, start
 from support.restartable import clean_environment
@@ -18,8 +18,7 @@ pytestmark = pytest.mark.slow
 
 def serve(data: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     """A `domogate serve` that is expected to end by itself."""
-    command = [sys.executable, "-m", "domogate.cli", "serve", "--port", "0", "--data", str(data), *flags]
-    return subprocess.run(command, capture_output=True, text=True, env=clean_environment({}), timeout=240)
+    return processes.run(["serve", "--port", "0", "--data", str(data), *flags], clean_environment({}), 240)
 
 
 def test_a_second_gateway_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """A small estate with one device of several kinds, for tests of the commands about devices."""
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -57,9 +59,17 @@ plants:
 """
 
 
+@pytest.fixture(scope="session")
+def imported_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the estate, to be copied, because importing takes longer than most tests."""
+    data = tmp_path_factory.mktemp("home") / "data"
+    CommandLine(data).good("estate", "import", "-", input=ESTATE)
+    return data
+
+
 @pytest.fixture
-def home(domogate: CommandLine) -> CommandLine:
-    domogate.good("estate", "import", "-", input=ESTATE)
+def home(domogate: CommandLine, imported_home: Path) -> CommandLine:
+    shutil.copytree(imported_home, domogate.data)
     return domogate
 
 
