@@ -129,6 +129,7 @@ class TestForeignChanges:
             async def main():
                 store = SqlStore(sys.argv[1], clock=Clock(), gateway=False)
                 await store.start()
+                print("started", flush=True)
                 for number in range(40):
                     await store.save_user(User(new_id(), f"user{number}@elsewhere.example"))
                 assert await store.wait_applied(60)
@@ -140,8 +141,10 @@ class TestForeignChanges:
         recorded = record_changes(filled_store)
         start = await filled_store.newest_cursor()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-W", "error", "-c", script, database_url, stderr=subprocess.PIPE
+            sys.executable, "-W", "error", "-c", script, database_url, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
+        assert process.stdout is not None
+        await process.stdout.readline()  # all writes of the other process come after it has started
         written = 0
         while process.returncode is None and written < 100_000:
             await filled_store.record([on(written % 100)])

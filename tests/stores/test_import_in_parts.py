@@ -35,7 +35,8 @@ def a_plant(number: int, modules: int = 100) -> EstatePlant:
     return EstatePlant(plant, Topology(ambients=(room,)), tuple(FirstState(lamp.id, LightState(on=True)) for lamp in lamps))
 
 
-PLANTS = tuple(a_plant(number) for number in range(23))
+PLANTS = tuple(a_plant(number, 40) for number in range(23))
+"""At least three parts, on a machine of any speed."""
 
 
 class ImportTimes:
@@ -70,7 +71,8 @@ class TestInParts:
         summary = await in_parts.import_in_parts(PEOPLE, PLANTS, progress=told.append)
         whole = msgspec.structs.replace(PEOPLE, plants=PLANTS)
         assert summary == await at_once.import_estate(whole, prune=False)
-        assert summary.added["modules"] == sum(told) == 2_300
+        assert summary.added["modules"] == sum(told) == 920
+        assert len(told) >= 3
         assert await in_parts.export_estate() == await at_once.export_estate()
 
     async def test_a_second_import_changes_nothing(self, store: SqlStore) -> None:
@@ -158,9 +160,9 @@ class TestInParts:
     @pytest.mark.parametrize(
         ("gateway", "expected"),
         [
-            ("another process", [297, 495, 990, 1980, 1980, 1980, 396]),
-            ("this process", [297, 495, 990, 1980, 1980, 1980, 396]),
-            ("none", [297, 495, 990, 1980, 3960, 396]),
+            ("another process", [27, 45, 90, 180, 180, 180, 36]),
+            ("this process", [27, 45, 90, 180, 180, 180, 36]),
+            ("none", [27, 45, 90, 180, 360, 36]),
         ],
     )
     async def test_parts_become_larger_while_they_are_fast(
@@ -175,9 +177,21 @@ class TestInParts:
         if gateway == "another process":
             await open_store(database_url, gateway=True)
         monkeypatch.setattr(estate, "monotonic", lambda: 0.0)
+        for name in ("FIRST_PART", "MODULES_A_PART", "MODULES_ALONE"):
+            monkeypatch.setattr(parts, name, getattr(parts, name) // 10)
         sizes: list[int] = []
-        await store.import_in_parts(PEOPLE, [a_plant(number, 99) for number in range(82)], progress=sizes.append)
+        await store.import_in_parts(PEOPLE, [a_plant(number, 9) for number in range(82)], progress=sizes.append)
         assert sizes == expected
+
+    @pytest.mark.parametrize(
+        ("alone", "expected"),
+        [(False, [250, 500, 1000, 2000, 2000, 2000]), (True, [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000])],
+    )
+    def test_a_part_is_at_most_twice_as_large_as_the_part_before(self, alone: bool, expected: list[int]) -> None:
+        size = parts.PartSize()
+        for wanted in expected:
+            assert size.next == wanted
+            size.adapt(wanted, 0.0, alone=alone)
 
     def test_the_first_states_are_written_in_the_order_of_their_key(self) -> None:
         rows = make_rows(Estate(plants=(PLANTS[1], PLANTS[0])))
@@ -192,7 +206,7 @@ class TestInParts:
         store = await open_store(url)
         await open_store(url, gateway=True)
         times = ImportTimes(monkeypatch, prepared_in)
-        await store.import_in_parts(PEOPLE, PLANTS[:6])
+        await store.import_in_parts(PEOPLE, [a_plant(number) for number in range(6)])
         assert times.free == pytest.approx([max(0.12, prepared_in)] * 2)
 
     async def test_without_a_gateway_an_import_pauses_every_two_seconds(
@@ -203,7 +217,7 @@ class TestInParts:
         monkeypatch.setattr(parts, "MODULES_A_PART", 100)
         monkeypatch.setattr(parts, "MODULES_ALONE", 100)
         times = ImportTimes(monkeypatch, prepared_in=0.3)
-        await store.import_in_parts(PEOPLE, PLANTS)
+        await store.import_in_parts(PEOPLE, [a_plant(number) for number in range(23)])
         assert times.free == pytest.approx([0.3] * 2)
 
     async def test_a_gateway_that_has_stopped_is_not_waited_for(
@@ -213,7 +227,7 @@ class TestInParts:
         store = await open_store(url)
         await (await open_store(url, gateway=True)).stop()
         times = ImportTimes(monkeypatch)
-        await store.import_in_parts(PEOPLE, PLANTS[:6])
+        await store.import_in_parts(PEOPLE, [a_plant(number) for number in range(6)])
         assert times.free == []
 
 
@@ -333,9 +347,10 @@ class TestExportInParts:
 
         async def smallest_peak() -> int:
             """The first export fills caches, and the other threads of the store also need memory at times."""
-            return min([await peak_of_export() for _ in range(4)])
+            return min([await peak_of_export() for _ in range(3)])
 
-        await store.import_in_parts(PEOPLE, PLANTS[:5])
+        plants = [a_plant(number) for number in range(15)]
+        await store.import_in_parts(PEOPLE, plants[:5])
         small = await smallest_peak()
-        await store.import_in_parts(PEOPLE, PLANTS)
+        await store.import_in_parts(PEOPLE, plants)
         assert await smallest_peak() < 1.3 * small
