@@ -5,6 +5,7 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import deepcopy
+from functools import cache
 from io import StringIO, TextIOBase
 from typing import Any, TextIO, cast
 
@@ -212,11 +213,17 @@ def _values_of(key: str, document: Any) -> Iterator[Any]:
         yield from _values_of(key, part)
 
 
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema_text()))
+
+
 def _by_jsonschema(document: Any) -> list[str]:
     """The violations of all rules but the formats."""
-    return [error.message for error in Draft202012Validator(json.loads(schema_text())).iter_errors(document)]
+    return [error.message for error in _validator().iter_errors(document)]
 
 
+@cache
 def _demo() -> dict[str, Any]:
     root, _ = compose(StringIO(demo_text()))
     assert root is not None
