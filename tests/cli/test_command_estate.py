@@ -5,8 +5,6 @@ import os
 import pty
 import re
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from domogate.app import estate_files
 from domogate.cli._scaffold import MODULES
 from domogate.domain.estate import Estate
 from domogate.stores import SqlStore
+from support import processes
 from support.command_line import CommandLine
 from support.small_estate import EMAIL, INVITED, SMALL_ESTATE
 
@@ -331,15 +330,16 @@ class TestLargeEstates:
 
     @pytest.mark.slow
     def test_a_terminal_shows_the_progress_and_a_file_does_not(self, file: Path, tmp_path: Path) -> None:
-        command = [sys.executable, "-m", "domogate.cli", "estate", "import", str(file), "--data", str(tmp_path / "data")]
+        command = ["estate", "import", str(file), "--data", str(tmp_path / "data")]
         terminal, inside = pty.openpty()
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=inside, check=True, timeout=60)
-        shown = os.read(terminal, 100_000)
-        os.close(inside)
+        with (tmp_path / "output").open("wb") as output, os.fdopen(inside, "wb") as screen:
+            assert processes.launch(command, os.environ, output, screen).wait(60) == 0
+            shown = os.read(terminal, 100_000)
         os.close(terminal)
         assert re.search(rb"Importing .*100%", shown, re.DOTALL)
-        again = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True, timeout=60)
-        assert b"Importing" not in again.stderr
+        again = processes.run(command, os.environ, 60)
+        assert again.returncode == 0
+        assert "Importing" not in again.stderr
 
     def test_users_may_follow_the_plants_on_standard_input(self, domogate: CommandLine) -> None:
         document = yaml.safe_load(SMALL_ESTATE)

@@ -62,17 +62,17 @@ def test_help_and_version_load_neither_the_database_nor_large_libraries(argument
     assert modules_of(*arguments) & (LARGE | {"sqlalchemy"}) == set()
 
 
-@pytest.mark.parametrize("noun", ["key", "user", "client", "plant"])
-def test_a_list_loads_the_database_and_no_large_library(domogate: CommandLine, noun: str) -> None:
-    domogate.create()
-    found = modules_of(noun, "list", "--data", str(domogate.data))
+@pytest.mark.parametrize("noun", ["user", "client", "plant"])
+def test_a_list_loads_the_database_and_no_large_library(empty_store: CommandLine, noun: str) -> None:
+    found = modules_of(noun, "list", "--data", str(empty_store.data))
     assert "sqlalchemy" in found
     assert found & (LARGE | {"uvloop"}) == set()
 
 
-def test_a_list_of_keys_loads_no_service_for_people_and_no_other_part_of_the_store(domogate: CommandLine) -> None:
-    domogate.create()
-    found = modules_of("key", "list", "--data", str(domogate.data))
+def test_a_list_of_keys_loads_no_service_for_people_and_no_other_part_of_the_store(empty_store: CommandLine) -> None:
+    found = modules_of("key", "list", "--data", str(empty_store.data))
+    assert "sqlalchemy" in found
+    assert found & (LARGE | {"uvloop"}) == set()
     assert "domogate.stores.keys" in found
     others = {"services.people", "services.audit", "stores.store", "stores.plants", "stores.writer"}
     assert {f"domogate.{module}" for module in others} & found == set()
@@ -80,9 +80,8 @@ def test_a_list_of_keys_loads_no_service_for_people_and_no_other_part_of_the_sto
     assert tables == {f"domogate.stores.tables.{module}" for module in ("_metadata", "feed", "keys")}
 
 
-def test_a_gateway_loads_no_library_that_nobody_has_used_yet(domogate: CommandLine) -> None:
-    domogate.create()
-    found = modules_of(str(domogate.data), script=_GATEWAY)
+def test_a_gateway_loads_no_library_that_nobody_has_used_yet(empty_store: CommandLine) -> None:
+    found = modules_of(str(empty_store.data), script=_GATEWAY)
     assert found & LARGE == USED_BY_A_GATEWAY
     assert {"domogate.drivers.mqtt.driver", "domogate.drivers.openwebnet.driver"} & found == set()
     late = ("auth.pages", "developer", "estate", "events", "homes", "management", "tickets", "webhooks")

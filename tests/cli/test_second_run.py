@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.examples import is_long
 from support.second_run import MOST_REPEATED, run
 
 pytestmark = pytest.mark.slow
@@ -40,7 +41,7 @@ def count_runs(folder: Path, name: str) -> int:
     return len((folder / name).read_text())
 
 
-@pytest.mark.parametrize("failing", [1, MOST_REPEATED])
+@pytest.mark.parametrize("failing", [1, MOST_REPEATED] if is_long() else [MOST_REPEATED])
 def test_a_few_failed_tests_run_again_and_are_named(failing: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write_tests(tmp_path, failing=failing, failures=1)
     assert run(PARALLEL, tmp_path) == 0

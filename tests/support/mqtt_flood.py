@@ -1,6 +1,6 @@
 """A gateway whose broker is flooded with messages, while a client reads lamps (E8).
 
-The tests do this for two seconds, the soak for a longer time.
+The tests do this for one second, the soak for a longer time.
 """
 
 import http.client
