@@ -1,5 +1,6 @@
 """Every test that asks for a `store` runs on SQLite and on PostgreSQL."""
 
+import asyncio
 import shutil
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
@@ -13,7 +14,7 @@ import pytest
 from domogate.stores import SqlStore, sqlite_url, subject, writer
 from domogate.stores.engine import Database
 from domogate.stores.migrate import HEAD, migrate
-from domogate.stores.opening import open_database
+from domogate.stores.opening import find_sqlite_file, open_database
 from support.clocks import ManualClock
 from support.postgres import PostgresServer, postgres_server
 from support.stores import SMALL, OpenStore
@@ -123,8 +124,31 @@ async def store(open_store: OpenStore, database_url: str) -> SqlStore:
     return await open_store(database_url)
 
 
-@pytest.fixture
-async def filled_store(store: SqlStore) -> SqlStore:
-    """The store with the small house in it."""
+@pytest.fixture(scope="session")
+def filled_file(migrated_file: Path) -> Path:
+    """A database with the small house, to be copied, because importing takes longer than most tests."""
+    path = migrated_file.with_name("filled.db")
+    shutil.copy(migrated_file, path)
+    asyncio.run(_fill(sqlite_url(path)))
+    return path
+
+
+async def _fill(url: str) -> None:
+    store = SqlStore(url, clock=ManualClock(), gateway=False)
+    await store.start()
     await store.import_estate(SMALL, prune=False)
-    return store
+    await store.stop()
+
+
+@pytest.fixture
+async def filled_store(request: pytest.FixtureRequest, open_store: OpenStore, database_url: str, filled_file: Path) -> SqlStore:
+    """A store with the small house in it."""
+    file = find_sqlite_file(database_url)
+    if file is not None:
+        shutil.copy(filled_file, file)
+        return await open_store(database_url)
+    server: PostgresServer = request.getfixturevalue("postgres")
+    if not server.put_kept_rows():
+        await _fill(database_url)
+        server.keep_rows()
+    return await open_store(database_url)

@@ -54,6 +54,9 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._admin: psycopg.Connection[tuple[object, ...]] | None = None
         self._nats: NatsServer | None = None
+        self._kept: list[tuple[object, ...]] = []
+        """The tables of `keep_rows`, with the names of their columns: an upgraded table may have them in another order."""
+        self._sequences: list[tuple[object, ...]] = []
 
     def start(self) -> None:
         if self._user is not None:
@@ -155,7 +158,7 @@ class PostgresServer:
     def empty_tables(self, revision: str) -> str | None:
         """Empty the tables and return the URL; None if the tables are not of this revision."""
         self.disconnect_all()
-        names = {str(name) for (name,) in self._administer("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+        names = self._tables()
         if "alembic_version" not in names:
             return None
         if self._administer("SELECT version_num FROM alembic_version") != [(revision,)]:
@@ -165,6 +168,31 @@ class PostgresServer:
         self._administer(f"SET session_replication_role = replica; {deletions}; SET session_replication_role = origin")
         self._administer("SELECT setval(format('%I.%I', schemaname, sequencename), 1, false) FROM pg_sequences")
         return self._url
+
+    def keep_rows(self) -> None:
+        """Copy all rows into another schema, for `put_kept_rows`."""
+        self._administer("CREATE SCHEMA kept")
+        for table in self._tables() - {"alembic_version"}:
+            if self._administer(f"SELECT FROM {table} LIMIT 1"):
+                self._administer(f"CREATE TABLE kept.{table} AS TABLE {table}")
+        names = "string_agg(quote_ident(column_name), ', ')"
+        self._kept = self._administer(
+            f"SELECT table_name, {names} FROM information_schema.columns WHERE table_schema = 'kept' GROUP BY table_name"
+        )
+        self._sequences = self._administer("SELECT sequencename, last_value FROM pg_sequences WHERE last_value IS NOT NULL")
+
+    def put_kept_rows(self) -> bool:
+        """Copy the kept rows into the empty tables. Returns whether rows were kept."""
+        if not self._kept:
+            return False
+        copies = "; ".join(f"INSERT INTO {table} ({names}) SELECT {names} FROM kept.{table}" for table, names in self._kept)
+        self._administer(f"SET session_replication_role = replica; {copies}; SET session_replication_role = origin")
+        for name, last in self._sequences:
+            self._administer(f"SELECT setval('{name}', {last})")
+        return True
+
+    def _tables(self) -> set[str]:
+        return {str(name) for (name,) in self._administer("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
     def pause(self) -> None:
         """Stop all processes of the server: connections stay open, and nothing answers."""
