@@ -183,16 +183,6 @@ class TestInParts:
         await store.import_in_parts(PEOPLE, [a_plant(number, 9) for number in range(82)], progress=sizes.append)
         assert sizes == expected
 
-    @pytest.mark.parametrize(
-        ("alone", "expected"),
-        [(False, [250, 500, 1000, 2000, 2000, 2000]), (True, [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000])],
-    )
-    def test_a_part_is_at_most_twice_as_large_as_the_part_before(self, alone: bool, expected: list[int]) -> None:
-        size = parts.PartSize()
-        for wanted in expected:
-            assert size.next == wanted
-            size.adapt(wanted, 0.0, alone=alone)
-
     def test_the_first_states_are_written_in_the_order_of_their_key(self) -> None:
         rows = make_rows(Estate(plants=(PLANTS[1], PLANTS[0])))
         assert [row[0] for row in rows.states] == sorted(rows.modules)
