@@ -10,6 +10,14 @@ from pathlib import Path
 from support.examples import LONG_PROFILE
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def _find_files(folder: str, words: str) -> tuple[str, ...]:
+    files = sorted((ROOT / "tests" / folder).rglob("test_*.py"))
+    return tuple(str(file.relative_to(ROOT)) for file in files if words in file.read_text())
+
+
+PAGES = tuple(sorted({*_find_files("browser", "find_problems_everywhere"), *_find_files("browser", "is_long()")}))
 PROPERTIES = (
     "tests/contract/test_generated_estates.py",
     "tests/end_to_end/test_identity_machine.py",
@@ -20,11 +28,7 @@ PROPERTIES = (
     "tests/services/webhooks/test_deliveries_machine.py",
     "tests/stores/test_authorization_machine.py",
     "tests/stores/test_estate_roundtrip.py",
-)
-PAGES = tuple(
-    str(file.relative_to(ROOT))
-    for file in sorted(ROOT.glob("tests/browser/test_*.py"))
-    if "find_problems_everywhere" in file.read_text()
+    *sorted({*_find_files("", "is_long()")} - {*PAGES}),  # tests that try more variants in their long form
 )
 _TIMEOUT = 3600
 

@@ -31,7 +31,7 @@ READERS = 4
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = DirectStatement(insert(changes))
 _CHANGES_COLUMNS = changes.columns.keys()
-_MANY_CHANGES = 1_000  # On PostgreSQL, a round trip more than with the commit, but many rows are written several times faster.
+_MANY_CHANGES = 1_000  # They are written before the commit. On PostgreSQL this is a round trip more, but much faster.
 _NEWEST = DirectStatement(select(func.max(changes.c.cursor)))
 
 _log = get_logger(__name__)
@@ -276,7 +276,7 @@ class Transaction:
             self.last_writes.append(write)
 
     def write_changes(self, *, exclusive: bool) -> Sequence[Change]:
-        """Return the events as changes, which are written now or by the commit. `exclusive`: it has the exclusive lock."""
+        """Return the changes. The commit writes them if they are few. `exclusive`: the transaction has the exclusive lock."""
         if len(self.events) > MOST_EVENTS:
             self.database.reserve_cursors(self.connection, len(self.events), exclusive=exclusive)
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]
