@@ -1,11 +1,12 @@
 """The documentation in a real browser, served with its content security policy: on a phone and on a desktop, light and dark."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, Page, expect
 
 from docsite.building import build
 from domogate.console.documentation import DocumentationApp
@@ -33,6 +34,9 @@ _LOOK_AT_DRAWINGS = """() => [...document.querySelectorAll('.diagram svg')].map(
     };
 })"""
 
+_IS_AS_WIDE = "width => document.documentElement.scrollWidth === width"
+"""The navigation moves slowly when the window gets wider."""
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def address() -> AsyncIterator[str]:
@@ -41,64 +45,63 @@ async def address() -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{listening.port}/docs"
 
 
-class TestDrawings:
-    @pytest.mark.parametrize("width", [390, 1280])
-    @pytest.mark.parametrize(("scheme", "colour"), [("light", "rgb(29, 38, 36)"), ("dark", "rgb(232, 235, 233)")])
-    @pytest.mark.parametrize("name", ["architecture", "performance"])
-    async def test_they_are_whole_have_the_colours_of_the_page_and_scroll_in_their_boxes(
-        self, chromium: Browser, address: str, name: str, scheme: Scheme, colour: str, width: int
-    ) -> None:
-        context = await chromium.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
-        page = await context.new_page()
-        reported: list[str] = []
-        page.on("console", lambda message: reported.append(message.text))
-        await page.goto(f"{address}/{name}.html", timeout=PATIENCE)
-        drawings = await page.evaluate(_LOOK_AT_DRAWINGS)
-        assert drawings
-        assert [text for drawing in drawings for text in drawing["cut_off"]] == []
-        assert all(drawing["texts"] > 5 and drawing["colours"] == [colour] for drawing in drawings)
-        assert await page.evaluate("document.documentElement.scrollWidth") == width
-        assert reported == []
-        await context.close()
-
-    async def test_on_a_desktop_the_wide_drawings_fit_and_can_be_read(self, chromium: Browser, address: str) -> None:
-        context = await chromium.new_context(viewport={"width": 1280, "height": 844})
-        page = await context.new_page()
-        await page.goto(f"{address}/architecture.html", timeout=PATIENCE)
-        drawings = await page.evaluate(_MEASURE_DRAWINGS)
-        assert len(drawings) > 3
-        assert [drawing for drawing in drawings if drawing["scrolls"] or drawing["scale"] < 0.85] == []
-        await context.close()
+@asynccontextmanager
+async def open_page(chromium: Browser, address: str, width: int = 1280, scheme: Scheme = "light") -> AsyncIterator[Page]:
+    """A page that reports nothing to the console, and asks no other host."""
+    context = await chromium.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    context.set_default_timeout(PATIENCE)
+    page = await context.new_page()
+    asked: set[str] = set()
+    reported: list[str] = []
+    page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
+    page.on("console", lambda message: reported.append(message.text))
+    page.on("pageerror", lambda error: reported.append(str(error)))
+    answer = await page.goto(address)
+    assert answer is not None
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    yield page
+    assert asked <= {urlsplit(address).netloc}
+    assert reported == []
+    await context.close()
 
 
-class TestSearch:
-    @pytest.mark.parametrize(
-        ("words", "path"),
-        [
-            ("backup schedule", "backup"),
+@pytest.mark.parametrize(("scheme", "colour"), [("light", "rgb(29, 38, 36)"), ("dark", "rgb(232, 235, 233)")])
+@pytest.mark.parametrize("name", ["architecture", "performance"])
+async def test_drawings_are_whole_have_the_colours_of_the_page_and_scroll_in_their_boxes(
+    chromium: Browser, address: str, name: str, scheme: Scheme, colour: str
+) -> None:
+    async with open_page(chromium, f"{address}/{name}.html", 390, scheme) as page:
+        for width in (390, 1280):
+            await page.set_viewport_size({"width": width, "height": 844})
+            await page.wait_for_function(_IS_AS_WIDE, arg=width)
+            drawings = await page.evaluate(_LOOK_AT_DRAWINGS)
+            assert drawings
+            assert [text for drawing in drawings for text in drawing["cut_off"]] == []
+            assert all(drawing["texts"] > 5 and drawing["colours"] == [colour] for drawing in drawings)
+        if name == "architecture":  # it has wide drawings: on a desktop they fit and can be read
+            drawings = await page.evaluate(_MEASURE_DRAWINGS)
+            assert len(drawings) > 3
+            assert [drawing for drawing in drawings if drawing["scrolls"] or drawing["scale"] < 0.85] == []
+
+
+async def test_typed_words_lead_to_a_page(chromium: Browser, address: str) -> None:
+    """Only the last page is opened: each page that is opened reads all words of the documentation again."""
+    async with open_page(chromium, f"{address}/index.html") as page:
+        field = page.get_by_role("textbox", name="Search")
+        await field.click()
+        for words, path in (
             ("DOMOGATE_BACKUP_EVERY", "settings.html"),
             ("webhook signature", "webhooks.html"),
-        ],
-    )
-    async def test_typed_words_lead_to_a_page_and_no_other_host_is_asked(
-        self, chromium: Browser, address: str, words: str, path: str
-    ) -> None:
-        context = await chromium.new_context(viewport={"width": 1280, "height": 844})
-        page = await context.new_page()
-        asked: set[str] = set()
-        reported: list[str] = []
-        page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
-        page.on("console", lambda message: reported.append(message.text))
-        page.on("pageerror", lambda error: reported.append(str(error)))
-        answer = await page.goto(f"{address}/index.html", timeout=PATIENCE)
-        assert answer is not None
-        assert "default-src 'none'" in answer.headers["content-security-policy"]
-        await page.get_by_role("textbox", name="Search").click(timeout=PATIENCE)
-        await page.keyboard.type(words)
-        found = page.locator(f".md-search-result__link[href*='{path}']").first
-        await found.click(timeout=PATIENCE)
-        await page.wait_for_url(f"**/*{path}*", timeout=PATIENCE)
+            ("backup schedule", "backup"),
+        ):
+            await field.fill("")
+            await expect(page.locator(".md-search-result__item")).to_have_count(0)
+            await field.fill(words[:-1])
+            await page.keyboard.type(words[-1])  # the page searches when a key is released
+            found = page.locator(f".md-search-result__link[href*='{path}']").first
+            await expect(found).to_be_visible()
+            answer = await page.request.get(str(await found.evaluate("link => link.href")))
+            assert answer.status == 200
+        await found.click()
+        await page.wait_for_url(f"**/*{path}*")
         assert await page.locator("article h1").count() == 1
-        assert asked <= {urlsplit(address).netloc}
-        assert reported == []
-        await context.close()
