@@ -106,7 +106,7 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
         async with walk.page.expect_response(re.compile("/manage/v1/overview")):
             pass  # the numbers are read again
         await expect(zoom.get_by_role("button", name="Zoom out")).to_be_enabled()
-        assert await walk.find_problems_everywhere("console-overview") == []
+        assert await walk.find_problems_everywhere("console-overview", has_short_links=True) == []
 
 
 WARNINGS = {
@@ -130,6 +130,7 @@ async def test_a_full_disk_and_a_failed_backup_are_shown(chromium: Browser, demo
         for words in WARNINGS[language]:
             notice = walk.page.locator(".notice").filter(has_text=words)
             await expect(notice.get_by_role("link")).to_have_attribute("href", "/console/logs?level=error")
+        assert await walk.find_small_targets_everywhere() == []
 
 
 async def test_each_number_with_a_list_leads_to_it(chromium: Browser, demo: Gateway) -> None:

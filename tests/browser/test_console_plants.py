@@ -37,6 +37,9 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
         assert await walk.find_problems_everywhere("console-plants") == []
         await open_house(walk)
         assert await walk.find_problems_everywhere("console-plant") == []
+        await walk.page.get_by_role("button", name="Invite").click()
+        await walk.page.get_by_role("dialog").get_by_label("Access").select_option("some")
+        assert await walk.find_small_targets_everywhere() == []
         await open_module(walk, "Thermostat ground floor")
         await walk.page.get_by_role("button", name="Send a command").wait_for()
         assert await walk.find_problems_everywhere("console-module") == []

@@ -31,6 +31,7 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
         assert await walk.find_problems_everywhere("energy") == []
         await walk.page.get_by_role("link", name=METER).click()
         await walk.page.locator(".chart canvas").first.wait_for()
+        await expect(walk.page.get_by_role("button", name="Zoom in").first).to_be_visible()
         assert await walk.find_problems_everywhere("history") == []
 
 
