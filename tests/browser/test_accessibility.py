@@ -34,6 +34,10 @@ GLANCE = """({
 })"""
 """Foreign scripts, the language, and the width of the page."""
 
+MAKE_LIST = """
+    document.querySelector('main').insertAdjacentHTML('beforeend', `<ul>${'<li><span>One item</span></li>'.repeat(9)}</ul>`)
+"""
+
 PHONE: ViewportSize = {"width": 320, "height": 568}
 DESK: ViewportSize = {"width": 1280, "height": 850}
 
@@ -112,6 +116,14 @@ class TestTheChecks:
         await tab.open("/auth/login")
         await tab.page.evaluate("document.querySelector('label').remove()")
         assert any(": label:" in barrier for barrier in await tab.find_barriers())
+
+    async def test_a_colour_of_one_item_of_a_list_is_a_barrier(self, tab: BrowserTab) -> None:
+        await tab.open("/auth/login")
+        await tab.page.evaluate(MAKE_LIST)
+        assert await tab.find_barriers() == []
+        await tab.page.evaluate("document.querySelectorAll('main > ul > li')[4].firstChild.style.color = '#eee'")
+        (barrier,) = await tab.find_barriers()
+        assert "color-contrast: <span" in barrier
 
     async def test_a_link_without_a_focus_ring_is_found(self, tab: BrowserTab) -> None:
         await tab.open("/auth/login")
