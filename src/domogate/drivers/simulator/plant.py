@@ -1,6 +1,5 @@
 """A simulated plant: its rooms, its modules and their reports."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -238,16 +237,13 @@ class SimulatedPlant:
         Only a room with a thermostat is simulated. A thermostat without this option has a room of its own.
         """
         devices = [module.device for module in self._modules.values() if module.device is not None]
-        devices_of: dict[object, list[Any]] = defaultdict(list)
-        for device in devices:
-            devices_of[device.options.get("room")].append(device)
         rooms: dict[str, Room] = {}
         for module in self._modules.values():
             if isinstance(module.device, Thermostat):
                 name = module.device.options.get("room", module.id)
                 if name not in rooms:
                     rooms[name] = self._rooms.get(name) or self._make_room(name, module.device, now)
-                    rooms[name].set_devices(devices_of.get(name, []))
+                    rooms[name].set_devices([device for device in devices if device.options.get("room") == name])
                 rooms[name].thermostats.append(module.device)
                 module.device.enter(rooms[name], now)
         self._rooms = rooms
