@@ -114,9 +114,7 @@ class Session:
         exchange = self.ask(operation, ids)
         status, is_device = exchange.status, "{module}" in operation.path
         if status in operation.statuses & ({404, 408, 500} if is_device else {404, 408}):
-            reason = (
-                "the device may be offline or slow" if is_device else "the family may not show this plant or such devices"
-            )
+            reason = "the device may be offline or slow" if is_device else "the family may not show this plant or such devices"
             self.skip(SUCCESS, operation, f"the status is {status} for {operation.fill(ids or {})}: {reason}")
         elif status in operation.statuses | {401}:  # Other statuses are already a finding.
             self.check(SUCCESS, operation, exchange, status in (200, 204), f"the status is {status}")

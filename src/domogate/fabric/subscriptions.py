@@ -66,7 +66,7 @@ class ShardSubscriptions:
             await asyncio.gather(*(self._connection.unsubscribe(self.subject_of(shard)) for shard in gone))
             await asyncio.gather(*(self._connection.subscribe(self.subject_of(shard), self._on_request) for shard in new))
             if new:
-                # The server gets this message after the subscriptions. So a request that is sent again after it finds its holder.
+                # The server gets this message after the subscriptions, so a request that is sent again later finds its holder.
                 await signal(self._connection, f"{self._prefix}.held")
             if not self._changed.is_set():
                 self.equal.set()
