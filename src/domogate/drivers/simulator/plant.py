@@ -203,8 +203,7 @@ class SimulatedPlant:
     def _keep(self, attached: AttachedModule, now: float) -> SimulatedModule:
         module = self._modules[attached.module.id]
         if module.matches(attached.module):
-            if module.device is None or module.device.state != attached.last.state:
-                # The last report may not be stored yet: then the state is reported again.
+            if module.device is None or module.device.state != attached.last.state:  # The last report may not be stored yet.
                 module.reported = attached.last.state
             module.reachable = attached.last.reachable
             return module

@@ -210,8 +210,7 @@ class ReportQueue:
 
 _GRACE = 2.0
 """In seconds. For this time after the deadline, only the process that sent the order may end the order. After this time,
-`settle` ends it. In a cluster, only the gateway that holds the plant does this. The clocks of two gateways differ by
-less than this time.
+`settle` ends it. In a cluster, only the gateway that holds the plant does this. Clocks of gateways differ by less than this.
 """
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
@@ -299,8 +298,7 @@ class Orders:
         """Return the queued orders whose deadline has not passed, oldest first. Of two steps of a scene for the same module,
         the later step has the later deadline.
 
-        An order that was queued after the present time is left out: the clock was set back since, so its deadline may have
-        passed long ago.
+        Orders queued after the present time are left out: the clock was set back, so their deadlines may have passed long ago.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()
