@@ -106,7 +106,7 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
         async with walk.page.expect_response(re.compile("/manage/v1/overview")):
             pass  # the numbers are read again
         await expect(zoom.get_by_role("button", name="Zoom out")).to_be_enabled()
-        assert await walk.find_problems_everywhere("console-overview", has_short_links=True) == []
+        assert await walk.find_problems_everywhere("console-overview") == []
 
 
 WARNINGS = {

@@ -84,7 +84,7 @@ async def test_a_developer_gets_an_application_and_a_key(chromium: Browser, demo
         await page.keyboard.press("Escape")
         assert await walk.shows("Log people in with Evening lights")
         await expect(page.get_by_role("heading", name="Log people in with")).to_be_in_viewport()
-        assert await walk.find_problems_everywhere("developers-next-step", has_short_links=True) == []
+        assert await walk.find_problems_everywhere("developers-next-step") == []
         row = page.get_by_role("row", name="Evening lights")
         client_id = await row.locator("code").inner_text()
         with client(demo.base_url) as web:

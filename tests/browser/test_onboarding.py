@@ -58,7 +58,7 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 async def look_at(walk: Walk, name: str) -> None:
     """All widths, and both colour schemes."""
-    assert await walk.find_problems_everywhere(name, has_short_links=True) == []
+    assert await walk.find_problems_everywhere(name) == []
 
 
 async def become_operator(walk: Walk) -> None:

@@ -154,8 +154,8 @@ class TestLogbook:
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
-            (["--words", " "], "words must be"),
-            (["--by", ""], "by must be"),
+            (["--words", " "], "words must have 1 to 4000 characters"),
+            (["--by", ""], "by must have 1 to 200 characters"),
             (["--module", "Kettle"], "no module 'Kettle'"),
             (["--at", "2999-01-01"], "must not be in the future"),
         ],

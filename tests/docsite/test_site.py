@@ -125,7 +125,7 @@ class TestBuild:
         assert {path for path in pages if path != "404.html"} == known | {"index.html"}
 
     def test_each_broken_link_stops_the_build(self, tmp_path: Path) -> None:
-        links = {"page.md": "gone.md", "here.md": "#gone", "there.md": "other.md#gone", "picture.md": "gone.png"}
+        links = {"away.md": "gone.md", "here.md": "#gone", "there.md": "other.md#gone", "picture.md": "gone.png"}
         (tmp_path / "docs").mkdir()
         for name, link in links.items():
             (tmp_path / "docs" / name).write_text(f"# Start\n\n{'!' if name == 'picture.md' else ''}[a]({link})\n")

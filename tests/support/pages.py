@@ -121,11 +121,8 @@ class Walk:
             *([f"the page is {wider} px wider than the window"] if wider > 0 else []),
         ]
 
-    async def find_problems_everywhere(self, name: str = "", *, has_short_links: bool = False) -> list[str]:
-        """Return the problems in all looks. Loading the page again for each look would take much longer.
-
-        `has_short_links`: the page has links of one word or one line that are smaller than controls should be.
-        """
+    async def find_problems_everywhere(self, name: str = "") -> list[str]:
+        """Return the problems in all looks. Loading the page again for each look would take much longer."""
         found, size, look = [], self.page.viewport_size, self._look
         await self.page.evaluate(_STOP_TRANSITIONS)
         for width, scheme in _LOOKS:
@@ -134,7 +131,7 @@ class Walk:
             await self.page.evaluate(_WHEN_DRAWN)
             self._look = f"{width}-{scheme}"
             problems = await self.find_problems(name, _choose_rules((width, scheme)))
-            if not has_short_links and urlsplit(self.page.url).path.startswith(_AREAS):
+            if urlsplit(self.page.url).path.startswith(_AREAS):
                 problems += [f"too small: {target}" for target in await self.find_small_targets()]
             found += [f"{self._look}: {problem}" for problem in problems]
         assert size is not None

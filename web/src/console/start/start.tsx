@@ -56,7 +56,9 @@ function Steps({ step, home }: Place) {
         {step === "done" && <Done home={home} />}
         {step !== "done" && (
           <p class="skip-step">
-            <a href={pathOf(following(step, home), home)}>{t("console.start.skip")}</a>
+            <a class="link-line" href={pathOf(following(step, home), home)}>
+              {t("console.start.skip")}
+            </a>
           </p>
         )}
       </section>
