@@ -130,7 +130,7 @@ class TestBuild:
         for name, link in links.items():
             (tmp_path / "docs" / name).write_text(f"# Start\n\n{'!' if name == 'picture.md' else ''}[a]({link})\n")
         for name in ("index.md", "other.md"):
-            (tmp_path / "docs" / name).write_text("# Other\n\n[a](page.md)\n")
+            (tmp_path / "docs" / name).write_text("# Other\n\n[a](away.md)\n")
         ours = (ROOT / "mkdocs.yml").read_text()
         validation = ours[ours.index("validation:") : ours.index("# The pages of single decisions")]
         (tmp_path / "mkdocs.yml").write_text(f"site_name: Trial\n{validation}")

@@ -266,7 +266,7 @@ function Requests({ rows }: { rows: readonly ApiCounts[] }) {
             { title: "API", value: (row) => row.api },
             { title: t("console.overview.answered"), value: ({ done }) => done, cell: ({ done }) => formatNumber(done) },
             { title: t("console.overview.refused"), value: ({ refused }) => refused, cell: ({ refused }) => formatNumber(refused) },
-            { title: t("console.overview.failed"), value: ({ failed }) => failed, cell: ({ failed }) => (failed ? <a href={PLACES["server errors"]}>{formatNumber(failed)}</a> : formatNumber(failed)) },
+            { title: t("console.overview.failed"), value: ({ failed }) => failed, cell: ({ failed }) => (failed ? <a class="link-alone" href={PLACES["server errors"]}>{formatNumber(failed)}</a> : formatNumber(failed)) },
             { title: t("console.overview.statuses"), value: ({ statuses }) => statusText(statuses) },
             { title: "p50", value: ({ p50 }) => p50, cell: ({ p50 }) => milliseconds(p50) },
             { title: "p99", value: ({ p99 }) => p99, cell: ({ p99 }) => milliseconds(p99) },

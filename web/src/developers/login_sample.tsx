@@ -39,7 +39,7 @@ export function LoginSample({ application }: { application: Registered }) {
           {confidential && <p>{t("developers.applications.next_secret")}</p>}
           <Code label={t("developers.applications.next_exchange")} text={exchange(application, pkce.verifier, codeOf(given))} />
           <p>
-            <a class="link-line" href={DISCOVERY} target="_blank">
+            <a class="link-alone" href={DISCOVERY} target="_blank">
               {t("developers.applications.discovery")}
             </a>
           </p>

@@ -56,7 +56,7 @@ function Steps({ step, home }: Place) {
         {step === "done" && <Done home={home} />}
         {step !== "done" && (
           <p class="skip-step">
-            <a class="link-line" href={pathOf(following(step, home), home)}>
+            <a class="link-alone" href={pathOf(following(step, home), home)}>
               {t("console.start.skip")}
             </a>
           </p>
