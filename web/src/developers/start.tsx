@@ -147,7 +147,7 @@ function Calls({ home }: { home: Home }) {
           <ul class="next">
             {NEXT.map((page) => (
               <li key={page}>
-                <a class="link-alone" href={`/developers/${page}`}>{t(`developers.start.next_${page}`)}</a>
+                <a href={`/developers/${page}`}>{t(`developers.start.next_${page}`)}</a>
               </li>
             ))}
           </ul>
