@@ -12,9 +12,12 @@ from sqlalchemy import text
 
 from domogate.domain.events import StateChanged, UserChanged
 from domogate.domain.states import LightState
+from domogate.stores import postgres as postgres_stores
 from domogate.stores.opening import open_database
 from support.houses import house_of, houses, lamp_of, lamp_on
+from support.postgres import PostgresServer
 from support.stores import CARLA, OpenStore, record_changes
+from support.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.slow
 
@@ -96,6 +99,31 @@ async def test_it_delays_the_others_only_shortly_and_then_tries_again(
     late = recorded.events[-1]
     assert isinstance(late, StateChanged)
     assert (late.module_id, late.state) == (lamp, LightState(on=True, level=1))
+
+
+async def test_a_connection_that_is_lost_in_the_middle_of_a_commit_delays_the_others_only_shortly(
+    open_store: OpenStore, postgres: PostgresServer, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server waits for the rest of the round trip, so the transaction is not idle, and its rows are locked."""
+    limit = str(postgres_stores._LIMIT_MEMBER)
+    assert "'30s'" in limit
+    monkeypatch.setattr(postgres_stores, "_LIMIT_MEMBER", text(limit.replace("30s", "3s")))
+    proxy = TcpProxy(postgres.socket)
+    await proxy.start()
+    lost = await open_store(f"postgresql+psycopg://postgres@127.0.0.1:{proxy.port}/postgres", member=True)
+    await lost.import_estate(houses(1), prune=False)
+    await lost.record([lamp_on(1, 0)])
+    other = await open_store(postgres_url, member=True)
+    proxy.cut_at = b"COMMIT"
+    losing = asyncio.create_task(lost.record([lamp_on(2, 0)]))
+    await asyncio.sleep(0.5)
+    async with asyncio.timeout(15):
+        await other.record([lamp_on(3, 0)])
+    proxy.cut_at = b""
+    proxy.drop()
+    await asyncio.gather(losing, return_exceptions=True)
+    await lost.stop()
+    await proxy.stop()
 
 
 def test_a_migration_may_be_idle_for_a_minute(postgres_url: str) -> None:

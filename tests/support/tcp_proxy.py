@@ -29,6 +29,8 @@ class TcpProxy:
 
     def __init__(self, target: int | Path, delay: float = 0.0, marker: bytes = b"") -> None:
         """`delay`: the seconds that each byte is late, in each direction. `marker`: see `round_trips`."""
+        self.cut_at = b""
+        """If a client sends these bytes, they and all later bytes of its connection are lost."""
         self._target = target
         self._delay = delay
         self._open = asyncio.Event()
@@ -95,8 +97,11 @@ class TcpProxy:
             while data := await reader.read(_CHUNK):
                 note(data)
                 await self._open.wait()
-                writer.write(data)
+                passed, lost, _ = data.partition(self.cut_at) if self.cut_at else (data, b"", b"")
+                writer.write(passed)
                 await writer.drain()
+                if lost:
+                    await asyncio.Event().wait()
         writer.close()
 
     async def _pass_late(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -65,6 +65,8 @@ _LOCK = f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
 _LOCK_AS_MEMBER = f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}"
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
 """A process that hangs or loses its connection during a transaction delays the gateways for this time at most."""
+_LIMIT_MEMBER = text("SELECT set_config(name, '30s', false) FROM pg_settings WHERE name = 'transaction_timeout'")
+"""If the connection is lost in the middle of a round trip, the transaction is not idle. PostgreSQL 17 and later end it."""
 _SHORT_SECONDS = 0.5
 """If a transaction began more than this number of seconds ago, the gateway may have been frozen since then.
 
@@ -72,17 +74,13 @@ In this case the server may have ended the transaction (after 1 s without a stat
 """
 _LIMIT_LONG_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 """The limit of a transaction that may change a large part of the database: an import, a migration, a move from SQLite."""
+_NO_LIMIT = "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'"
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
-"""A migration waits at most this long for the lock of a table.
-
-A backup of the database can lock the tables for hours, and all gateways would have to wait for a waiting migration.
-"""
+"""A migration waits at most this long for a table: a backup can lock tables for hours, and all gateways would have to wait."""
 _LOCK_NOT_AVAILABLE = "55P03"
 _EVENTS = 1 << 16
-_UNDONE = ("25P03", "40P01")
-"""The codes of errors with which the server ends a transaction: because the transaction was idle for too long, or to resolve a
-deadlock.
-"""
+_UNDONE = ("25P03", "25P04", "40P01")
+"""The codes of errors with which the server ends a transaction that was idle or open for too long, or that is in a deadlock."""
 _UNAVAILABLE = ("08", "53300", "57P")
 """The first characters of the codes of errors with which a server refuses or ends a connection.
 
@@ -196,6 +194,7 @@ class PostgresDatabase(Database):
                 execute_text(connection, _LOCK_AS_MEMBER if WriteLock.EXCLUSIVE in locks else _lock_shared(frozenset(locks)))
             if long:
                 execute_text(connection, _LIMIT_LONG_IDLE)
+                execute_text(connection, _NO_LIMIT)
             # The transaction gets its number after the lock: so the order of cursors is the order of commits for each plant.
             start = _START.start(connection)
         self._idle_after = time.monotonic() + _SHORT_SECONDS
@@ -224,6 +223,8 @@ class PostgresDatabase(Database):
         driver: Any = connection.connection.dbapi_connection
         driver.autocommit = True
         connection.execute(_LIMIT_IDLE)
+        if self.is_shared:
+            connection.execute(_LIMIT_MEMBER)
         connection.commit()
 
     def is_busy(self, error: Exception) -> bool:
