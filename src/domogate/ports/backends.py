@@ -27,9 +27,9 @@ class Delivered(msgspec.Struct, frozen=True):
 
 
 class Undelivered(Exception):
-    """The receiver did not answer, or the gateway must not call it. The message is for the owner of the webhook.
+    """The receiver sent no valid answer, or the gateway must not call it. The message is for the owner of the webhook.
 
-    `forbidden` is True if the gateway must not call the IP address of the receiver now (Decision 0046).
+    `forbidden` is True if the gateway must not call the URL now, for example because of its IP address (Decision 0046).
     """
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:
@@ -41,12 +41,12 @@ class WebhookSender(Protocol):
     """Posts to URLs of applications. It calls a private network only if the operator allowed it. It follows no redirects."""
 
     async def check_url(self, url: str) -> None:
-        """Raise Undelivered if the URL may not be called now. The message says what to change."""
+        """Raise Undelivered if the URL may not be called now, or if its host is not found. The message says why."""
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
         """Post the body. Post it again only if the receiver closed a kept connection without an answer.
 
-        Raise Undelivered if the receiver does not answer, or if the URL may not be called now.
+        Raise Undelivered if the receiver sends no valid answer, or if the URL may not be called now.
         """
         ...

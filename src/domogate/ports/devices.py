@@ -15,8 +15,9 @@ from domogate.domain.states import Report
 class AttachedModule(msgspec.Struct, frozen=True):
     """A module with its last known state, as a driver gets it.
 
-    `reported_at` is 0.0 if the state may be wrong: it came from an estate file, or after the last report the driver or the
-    options of the module were changed, or an injected fault ended.
+    `reported_at` is the time of the last report. It is 0.0 if there was no report, or if the state may be wrong: if the state
+    came from an estate file, if the driver or the options of the module were changed after the report, or if an injected fault
+    has ended.
     """
 
     module: Module
@@ -143,7 +144,7 @@ class Fabric(Protocol):
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report of the driver.
 
-        Raise DeviceOffline if the plant is not driven, DeviceTimeout at the deadline, or the exception of the driver.
+        Raise DeviceOffline if no process drives the plant, DeviceTimeout at the deadline, or the fault that ended the order.
         """
         ...
 

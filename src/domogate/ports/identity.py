@@ -58,7 +58,7 @@ class Admission(Protocol):
         ...
 
     async def recognise(self, key: bytes) -> float:
-        """Return the time until which the key is valid, without counting a request.
+        """Return the time until which the key is valid (infinity if it never expires), without counting a request.
 
         Raise KeyRefused if the key is not valid now. The gateway checks the keys of open streams in this way.
         """
@@ -136,5 +136,5 @@ class Audit(Protocol):
     def note(
         self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
-        """Queue a record without a wait. To name a user, write their id in `who` and `user:ID` in other arguments."""
+        """Queue a record without a wait. To name a user, write `user:ID`. In `who`, the id alone is enough."""
         ...

@@ -113,7 +113,7 @@ def _find_right_time(connection: Connection, first: int, latest: float) -> int:
 
 
 def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:
-    """Search the records with the numbers `first` to `last`. Return the last of them that is older than the time `before`.
+    """Return the last of the records with the numbers `first` to `last` that is older than the time `before`, or None.
 
     The search is a binary search. It is exact enough, because the records are nearly in the order of their times.
     """

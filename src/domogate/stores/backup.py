@@ -72,8 +72,9 @@ def back_up(
     database cannot be read, if the copy cannot be written, if it would leave less than `RESERVE` bytes free, or if the copy is
     not equal to the database. Raises BackupStopped soon after `is_wanted` returns False.
 
-    Raises FileExistsError if there is already a file at `path`, and neither `replace` nor `replace_larger` is true. Raises
-    ValueError if this file is a backup with more content than the new backup, and `replace_larger` is false.
+    Raises OSError if the folder of `path` cannot be written. Raises FileExistsError if there is already a file at `path`, and
+    neither `replace` nor `replace_larger` is true. Raises ValueError if this file is a backup with more content than the new
+    backup, and `replace_larger` is false.
     """
     replace = replace or replace_larger
     if path.exists() and not replace:
@@ -167,7 +168,7 @@ def restore(backup_path: Path, data_file: Path) -> None:
 
 
 def _check(path: Path, expected: Content | None = None, is_wanted: Callable[[], bool] = lambda: True) -> None:
-    """Raises ValueError if the database is damaged or its content is not `expected`, or if `is_wanted` returns False."""
+    """Check the database. Raises ValueError if it is damaged, its content is not `expected`, or `is_wanted` returns False."""
     with _reading(path) as connection:
         connection.set_progress_handler(lambda: not is_wanted(), _CHECK_EVERY)
         _check_tables(connection, path)
@@ -310,7 +311,7 @@ def _remove_unless_held(path: Path) -> None:
 
 
 def _lock(file: BinaryIO) -> None:
-    """Lock the file. Raises OSError if another process has locked it."""
+    """Lock the file. Raises OSError if another process has locked it. On Windows, only close the file."""
     if sys.platform == "win32":
         file.close()  # Windows does not remove or rename open files.
     else:

@@ -21,7 +21,10 @@ _LATEST = 253_402_300_799.0
 
 
 def list_backup_files(folder: Path) -> list[BackupFile]:
-    """Return the backups in the folder, the oldest first. Backups that are still being written are left out. Raises OSError."""
+    """Return the backups in the folder, the oldest first. Raises OSError if the folder cannot be read.
+
+    Backups that are still being written are left out. A folder that does not exist has no backups.
+    """
     if not folder.exists():
         return []
     found = []

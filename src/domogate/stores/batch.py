@@ -161,7 +161,7 @@ class Unit(msgspec.Struct, eq=False):
     lock: WriteLock = WriteLock.SHARED
     seconds: float = inf
     expires_at: float = inf
-    """A time of the event loop."""
+    """The time, on the clock of the event loop, at which the write fails if it has no answer yet."""
     result: Any = None
     error: Exception | None = None
     alone: bool = False
@@ -183,7 +183,7 @@ class Unit(msgspec.Struct, eq=False):
 
 
 def expire_units(units: Iterable[Unit], now: float) -> float:
-    """Let each write fail if its time limit has passed. Return the time at which the next write expires (inf: none)."""
+    """Let each write fail if its time limit has passed. Return the time when the next write expires (inf if none is left)."""
     later = inf
     for unit in units:
         if unit.expires_at > now:
@@ -227,7 +227,7 @@ class WriteQueue:
             self._arrived.notify()
 
     def end_wake(self) -> bool:
-        """Return whether `wake` was called while writes followed each other: then `take` has not returned an empty list yet."""
+        """Return whether `wake` was called and `take` has not returned an empty list since then. Forget this call of `wake`."""
         with self._arrived:
             woken, self._woken = self._woken, False
             return woken

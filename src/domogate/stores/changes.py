@@ -1,4 +1,4 @@
-"""The change feed, as services and the command line read it. `writer.py` has the part that the writer uses."""
+"""The change feed, as services and the command line read it. `feed.py` has the part that the writer uses."""
 
 import asyncio
 import time
@@ -26,9 +26,10 @@ _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
 
 
 def list_changes(connection: Connection, after: int, limit: int, applied: int) -> Sequence[Change]:
-    """Return changes after the cursor `after`. Stop before a change if a change with a lower cursor may still appear.
+    """Return the first `limit` changes after the cursor `after`.
 
-    But always include the changes up to the cursor `applied`: this process already has all changes up to this cursor.
+    Stop before a change if a change with a lower cursor may still appear. But always include the changes up to the cursor
+    `applied`: this process already has all changes up to this cursor.
     """
     until = max(complete_cursor(connection), applied)
     return changes_from_rows(connection.execute(_AFTER, {"after": after, "until": until, "limit": limit}))

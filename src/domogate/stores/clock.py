@@ -12,8 +12,8 @@ from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.feed import changes, clock
 
 FAR_AHEAD = 7 * 86_400.0
-"""In seconds. A stored time that is further ahead of the clock was written while the clock was wrong: while old data is pruned,
-the clock differs by at most this time from the last stored time (Decision 0071).
+"""In seconds. Old data is pruned only while the clock differs by at most this time from the last stored time (Decision 0071).
+So a time in the database that is further ahead of the clock was written while the clock was wrong.
 """
 _ROW = "gateways"
 _LAST_TIME = select(clock.c.seen_at).where(clock.c.id == _ROW)

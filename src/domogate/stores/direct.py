@@ -1,4 +1,4 @@
-"""Statements for the most frequent writes. The database driver executes them directly.
+"""Statements that are executed very often. The database driver executes them directly.
 
 SQLAlchemy compiles each statement once for each kind of database. A direct execution takes about a tenth of the time of an
 execution by SQLAlchemy. Errors are the same as those of SQLAlchemy.
@@ -79,7 +79,7 @@ class DirectStatement:
             self.execute_many(connection, [dict(zip(names, row, strict=True)) for row in rows])
 
     def all(self, connection: Connection, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Return all rows."""
+        """Execute the statement, and return all rows."""
         text, parameters = self._prepare(connection, values)
         cursor = run_statement(connection, text, parameters)
         try:
@@ -90,7 +90,7 @@ class DirectStatement:
         return rows
 
     def scalar(self, connection: Connection, values: Mapping[str, Any]) -> Any:
-        """Return the only value of the first row, or None if there is no row."""
+        """Execute the statement. Return the only value of its first row, or None if there is no row."""
         cursor = run_statement(connection, *self._prepare(connection, values))
         row = cursor.fetchone()
         cursor.close()

@@ -150,7 +150,7 @@ class Database(ABC):
 
     @abstractmethod
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
-        """Reserve cursors for so many events. Raises ValueError if this needs the exclusive lock, and `exclusive` is False."""
+        """Reserve cursors for `events` events. Raises ValueError if this needs the exclusive lock, and `exclusive` is False."""
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:

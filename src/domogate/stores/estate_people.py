@@ -1,7 +1,8 @@
 """Imports the people of an estate: users, clients, subscription keys, and the members of plants.
 
-Passwords, languages, accepted terms, client secrets and revocations in the store are kept. Second factors in the store are kept
-if the file does not give them. A file can add operators, but it cannot remove them.
+Passwords, accepted terms, client secrets and revocations in the store are kept. Languages and second factors in the store are
+kept if the file does not give them. A file can make a user an operator, but it cannot take this role away from a user that it
+lists.
 """
 
 from collections import defaultdict
@@ -57,7 +58,7 @@ def compare_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUs
     """Return the users as they will be after the import. Nothing is written.
 
     For each user of the estate, the stored user is found by id. If no stored user has this id, the stored user is found by
-    e-mail address and keeps the stored id.
+    e-mail address and keeps the stored id. Raises ValueError if two users would have the same e-mail address.
     """
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}

@@ -55,7 +55,7 @@ def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
 
 
 def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None:
-    """If the shard of a write has another holder now, make this write fail.
+    """If this gateway does not hold a shard of a write any more, make this write fail.
 
     Lock the shards of all these writes until the commit, so that their holders cannot change before it.
     """
@@ -68,7 +68,7 @@ def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None
 
 
 def tell_when_fenced(holdings: Holdings, writing: asyncio.Future[Any]) -> None:
-    """If the write is refused because its shard has another holder now, call `on_fenced` of the holdings."""
+    """Call `on_fenced` of the holdings if the write fails because this gateway does not hold its shard any more."""
 
     def tell(ended: asyncio.Future[Any]) -> None:
         if not ended.cancelled() and isinstance(error := ended.exception(), Fenced):

@@ -1,6 +1,6 @@
 """Stores the logbooks of emergency lighting: lists their entries, and adds entries that people write.
 
-`entries.py` writes the entries for reports of units.
+`entries.py` writes the entries for reports of units and controllers.
 """
 
 from collections.abc import Sequence

@@ -16,7 +16,8 @@ HEAD = "0031"
 OLDEST_BESIDE = "0024"
 """Gateways of this revision or a later revision can run on the same database as gateways with this code.
 
-The migrations after this revision only add tables, columns and indexes. One of them removes an index of SQLite (Decision 0147).
+The migrations after this revision only add tables, columns and indexes, except one, which removes an index of SQLite (Decision
+0147).
 """
 
 SQLITE_TABLES = Path(__file__).parent / "sqlite_tables.sql"
@@ -61,7 +62,10 @@ def explain_too_new(what: str, revision: str) -> str:
 
 
 def migrate(database: Database) -> None:
-    """Create or upgrade the tables in one transaction. Processes that start together wait for each other."""
+    """Create or upgrade the tables in one transaction. Processes that start together wait for each other.
+
+    Raises DatabaseTooNew or DatabaseInUse; then nothing is changed.
+    """
     with database.reading.connect() as connection:
         if find_revision(connection) == HEAD:
             return

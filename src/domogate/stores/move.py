@@ -43,7 +43,9 @@ class Move:
     """Copies one database into another, and compares the two. Call `close` at the end."""
 
     def __init__(self, source: str, target: str) -> None:
-        """`source` is the URL of a SQLite file. Raises MoveRefused if `target` is not the URL of a PostgreSQL database."""
+        """`source` is the URL of a SQLite file. Raises MoveRefused if `target` is not the URL of a PostgreSQL database, or if
+        the Python package for PostgreSQL is not installed.
+        """
         try:
             if find_sqlite_file(target) is not None:
                 raise MoveRefused(

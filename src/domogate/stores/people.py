@@ -83,7 +83,7 @@ def has_operator(connection: Connection) -> bool:
 
 
 def list_users(connection: Connection) -> Sequence[User]:
-    """Return all users, ordered by e-mail."""
+    """Return all users, ordered by e-mail address."""
     found = [_from_columns(connection, row._mapping) for row in connection.execute(_USERS)]
     return sorted(found, key=lambda user: email_key(user.email))
 

@@ -81,10 +81,10 @@ _DRIVEN = (
 
 
 def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
-    """Return the plant. Six queries in one snapshot read it.
+    """Return the plant, or None if it does not exist. Six queries in one snapshot read it.
 
-    If any plant of the store has injected faults, one more query reads the faults of this plant. The number of
-    queries does not depend on the number of modules.
+    If any plant of the store has injected faults, one more query reads the faults of this plant. The number of queries does not
+    depend on the number of modules.
     """
 
     this = {"plant_id": plant_id}

@@ -142,7 +142,7 @@ _CONNECT_SECONDS = "2"
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock orders the writers (Decision 0086).
+    """A database on a PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock orders the writers (Decision 0086).
 
     A server that hangs keeps its connections open and does not answer. So each thread has a time limit (`time_limit` in
     direct.py). At this limit, the gateway stops waiting for the running statement, and closes the connection.

@@ -1,6 +1,6 @@
 """Runs reads on threads.
 
-A caller waits no longer than its deadline, and a thread that hangs does not keep the process alive.
+A caller waits at most `GRACE` longer than its deadline, and a thread that hangs does not keep the process alive.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Lane(Enum):
 
     ORDINARY = auto()
     IN_TURN = auto()
-    """These reads run one after the other (Decision 0101)."""
+    """On SQLite, these reads run one after the other (Decision 0101). On PostgreSQL, they are ordinary reads."""
     LONG = auto()
     """These reads may take very long, so they must not use the threads of other reads (Decision 0069)."""
 

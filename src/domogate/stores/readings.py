@@ -184,7 +184,7 @@ def list_summaries(
 ) -> Sequence[ReadingSummary]:
     """Return the newest `limit` summaries of all intervals that overlap the period. The oldest of them is first.
 
-    `resolution` is the length of an interval in seconds. Raises ValueError if it is shorter than FINEST.
+    `resolution` is the length of an interval in seconds. Raises ValueError if it is shorter than FINEST or longer than LATEST.
 
     Old readings are stored only as one summary for each hour. So intervals shorter than an hour are returned only for readings
     that are still stored one by one. If an interval is longer than an hour and not a multiple of an hour, a stored hour belongs

@@ -14,7 +14,7 @@ from domogate.stores.tables.devices import raw_readings, series
 from domogate.stores.tables.devices import recent_readings as raw
 
 PIECE = 2_000
-"""The largest number of readings that one transaction summarises, moves or removes."""
+"""The largest number of readings or summaries that one transaction summarises, moves or removes."""
 _SLOTS_AN_HOUR = HOUR_MS // SLOT_MS
 
 _KEY = (raw.c.slot, raw.c.series, raw.c.ms)

@@ -137,7 +137,7 @@ def _link_from_row(row: Row[Any]) -> OneTimeLink:
 
 
 class SqlSessions(SqlSubject):
-    """Stores login sessions and one-time links. Implements SessionStore."""
+    """Stores login sessions, login attempts, codes of second factors, and one-time links. Implements SessionStore."""
 
     admit_attempt = writes(attempts.admit, lock=WriteLock.ATTEMPTS)
     take_back_attempt = writes(attempts.take_back, lock=WriteLock.ATTEMPTS)

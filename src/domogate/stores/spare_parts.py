@@ -1,4 +1,4 @@
-"""Finds the spare parts for a unit reference in the stored catalogue (E19)."""
+"""Finds the spare parts for a unit reference in the stored list of spare parts (E19)."""
 
 from sqlalchemy import Connection, bindparam, exists, select
 
@@ -21,6 +21,6 @@ def find_spare_parts(connection: Connection, unit: str) -> SpareParts | None:
 
 
 class SqlSpareParts(SqlSubject):
-    """Finds spare parts in the catalogue. Implements SparePartStore."""
+    """Finds spare parts in the stored list. Implements SparePartStore."""
 
     find_spare_parts = reads(find_spare_parts)

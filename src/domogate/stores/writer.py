@@ -105,7 +105,8 @@ class Writer:
     ) -> asyncio.Future[Any]:
         """Queue a write and return a future with its answer.
 
-        After `seconds` seconds without an answer, the future raises StoreTimeout. The write may still be executed later.
+        After `seconds` seconds without an answer, the future raises StoreTimeout. The write may still be executed later. If
+        `seconds` is None, the time is `WriterLimits.deadline`, and at least REPORT_SECONDS for a write that has only reports.
         """
         if seconds is None:
             seconds = self._limits.deadline if work or change else max(limit.REPORT_SECONDS, self._limits.deadline)

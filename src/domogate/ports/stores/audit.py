@@ -15,16 +15,16 @@ class AuditStore(Protocol):
         ...
 
     async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]:
-        """Return up to `limit` records whose numbers are greater than `after`.
+        """Return the first `limit` records whose numbers are greater than `after`, ordered by number.
 
         Raise UnreadableRecord if one of them cannot be decoded.
         """
         ...
 
     async def list_newest_audit(self, before: int, limit: int) -> Sequence[AuditRecord]:
-        """Return up to `limit` records whose numbers are lower than `before`, the newest first.
+        """Return the newest `limit` records whose numbers are lower than `before`, the newest first.
 
-        Raise UnreadableRecord if one cannot be decoded.
+        Raise UnreadableRecord if one of them cannot be decoded.
         """
         ...
 
@@ -35,7 +35,7 @@ class AuditStore(Protocol):
     async def prune_audit(self, before: float) -> None:
         """Remove the records that are older than the time `before`.
 
-        Add a record of the removal, so that the chain stays verifiable.
+        Add a record of the removal, so that the chain stays verifiable. Raise UnreadableRecord if a record cannot be decoded.
         """
         ...
 

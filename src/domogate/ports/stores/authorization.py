@@ -27,7 +27,10 @@ class GrantStore(Protocol):
         ...
 
     async def list_grants_of_client(self, client_id: str, after: Id | None, limit: int) -> Sequence[tuple[Grant, str]]:
-        """Return the valid grants to the application, sorted by id, each with the e-mail address of its user."""
+        """Return the first `limit` valid grants to the application, sorted by id, each with the e-mail address of its user.
+
+        If `after` is given, return only grants whose ids are greater than `after`.
+        """
         ...
 
     async def revoke_grant(self, grant_id: Id, at: float) -> bool:
@@ -49,7 +52,8 @@ class TokenStore(GrantStore, Protocol):
     async def redeem_code(self, code_hash: str, at: float) -> RedeemedCode | None:
         """Consume the code. Exactly one caller gets a result whose `first` is True. Return None if the code does not exist.
 
-        For every later caller, `first` is False, and the grant is revoked.
+        For every later caller, `first` is False, and the grant is revoked. The caller checks whether the code has expired and
+        whether its grant was revoked before.
         """
         ...
 
@@ -95,7 +99,10 @@ class SessionStore(Protocol):
 
     async def succeed_attempt(self, attempt: Attempt, at: float) -> None: ...
     async def use_totp_step(self, user_id: Id, step: int) -> bool:
-        """Mark the time step of a code as used. Return False if this step or a later one was used before."""
+        """Mark the time step of a code as used.
+
+        Return False if this step or a later one was used before, or if there is no such user.
+        """
         ...
 
     async def add_session(
@@ -140,7 +147,7 @@ class SessionStore(Protocol):
 
     async def find_link(self, token_hash: str) -> OneTimeLink | None: ...
     async def take_link(self, token_hash: str) -> OneTimeLink | None:
-        """Consume and return the link. Exactly one caller gets it; all other callers get None."""
+        """Consume and return the link, even if it has expired. Exactly one caller gets it; all other callers get None."""
         ...
 
 

@@ -34,8 +34,8 @@ class BackupFolder(Protocol):
     async def remove_old(self, keep: int) -> Sequence[str]:
         """Remove all backups except the newest `keep`.
 
-        An older backup is also kept if it has more content than the newest backup: data may have been lost in between. Return
-        a reason for each backup that is kept in this way. Raises OSError if a backup cannot be removed, and OSError or
-        ValueError if a backup cannot be read.
+        An older backup is also kept if it has more content than the newest backup: data may have been lost in between. Return a
+        reason for each backup that is kept in this way. An older backup that cannot be read is removed. Raises OSError if a
+        backup cannot be removed, and OSError or ValueError if the newest backup cannot be read.
         """
         ...

@@ -17,8 +17,9 @@ class StateStore(Protocol):
     async def record(self, reports: Sequence[Report]) -> None:
         """Write the reports, in the order of the calls. Reports of concurrent callers share a commit.
 
-        The reports are written even if the caller is cancelled. Reports of unknown modules are ignored. In a cluster, raises
-        Fenced if this gateway does not hold one of the plants any more; the reports of the other plants are written.
+        If the caller is cancelled before the write begins, the reports are not written. Reports of unknown modules are ignored.
+        Raises ValueError for a value that cannot be stored, such as NaN. In a cluster, raises Fenced if this gateway does not
+        hold one of the plants any more; the reports of the other plants are written.
         """
         ...
 
@@ -77,13 +78,13 @@ class OrderStore(Protocol):
     async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
         """Write all orders in one commit before they are sent: as SENT if `sent` is true, otherwise as QUEUED.
 
-        For each order, return None if its id is new. If the store already has an order with this id, return the record of
-        that order; then do not send the new order.
+        For each order, return None if its id is new. If the store already has an order with this id, return the record of that
+        order; then do not send the new order. Raise ValueError for an order that cannot be stored unchanged.
         """
         ...
 
     async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:
-        """Change the status of the order from QUEUED to SENT.
+        """Change the state of the order from QUEUED to SENT.
 
         Exactly one caller gets True, and sends the order. All other callers get False. If the deadline has passed, every caller
         gets False.
@@ -95,10 +96,9 @@ class OrderStore(Protocol):
         ...
 
     async def end_overdue_orders(self, at: float) -> int:
-        """End the orders with a deadline before the time `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their
-        number.
+        """End the orders whose deadline has passed at the time `at`, and return their number.
 
-        In a cluster, this ends only orders of plants that this gateway holds.
+        SENT becomes UNKNOWN, QUEUED becomes EXPIRED. In a cluster, this ends only orders of plants that this gateway holds.
         """
         ...
 

@@ -117,7 +117,8 @@ class EstateStore(Protocol):
     async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
         """Write a backup to this file. Return the id of the secret key that a restore needs.
 
-        Raise FileExistsError if the file exists, and `replace` and `replace_larger` are false. Raise ValueError if the database
-        cannot be backed up, or if the file is a backup with more content than the new backup and `replace_larger` is false.
+        Raise OSError if the file cannot be written. Raise FileExistsError if the file exists, and `replace` and
+        `replace_larger` are false. Raise ValueError if the database cannot be backed up, or if the file is a backup with more
+        content than the new backup and `replace_larger` is false.
         """
         ...

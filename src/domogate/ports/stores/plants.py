@@ -100,7 +100,10 @@ class MemberStore(Protocol):
     """Stores the people of a plant: its owner, allowed users and invitations."""
 
     async def allow_user(self, plant_id: Id, user_id: Id, limits: Limits | None = None) -> bool:
-        """Make the user a member, and remove an invitation of the user. Return False if the user is a member already."""
+        """Make the user a member, and remove an invitation of the user. Return False if the user is a member already.
+
+        Raise ValueError if there is no such plant or no such user.
+        """
         ...
 
     async def set_member_limits(self, plant_id: Id, user_id: Id, limits: Limits | None) -> bool:
@@ -117,11 +120,11 @@ class MemberStore(Protocol):
     async def invite(self, plant_id: Id, email: str, limits: Limits | None = None) -> bool:
         """Invite the e-mail address. If it belongs to an active user, this user becomes a member at once.
 
-        Return False if the address is invited already or belongs to a member.
+        Return False if the address is invited already or belongs to a member. Raise ValueError if there is no such plant.
         """
         ...
 
     async def withdraw_invitation(self, plant_id: Id, email: str) -> bool: ...
     async def set_invitation_limits(self, plant_id: Id, email: str, limits: Limits | None) -> bool:
-        """Replace the limits of the invitation. Return False if the e-mail has no open invitation."""
+        """Replace the limits of the invitation. Return False if the e-mail address has no open invitation."""
         ...

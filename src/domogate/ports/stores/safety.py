@@ -31,11 +31,15 @@ class LogbookFilter(msgspec.Struct, frozen=True):
 class LogbookStore(Protocol):
     """Stores the logbooks.
 
-    When the store writes a report of a unit, it adds the logbook entries that follow from the report in the same commit.
+    When the store writes a report of a unit or controller, it adds the logbook entries that follow from the report in the same
+    commit.
     """
 
     async def add_logbook_entry(self, entry: LogbookEntry) -> int:
-        """Add the entry and return its number. Raise ValueError if the plant does not exist or does not have the module."""
+        """Add the entry and return its number.
+
+        Raise ValueError if the plant does not exist or does not have the module, or if the entry cannot be stored unchanged.
+        """
         ...
 
     async def list_logbook(self, plant_id: Id, wanted: LogbookFilter, limit: int, after: int = 0) -> Sequence[StoredEntry]:

@@ -1,4 +1,4 @@
-"""Tables with readings of devices, orders to devices, and injected faults."""
+"""Tables with readings of devices, orders to devices, injected faults, and the connections of drivers."""
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint
 

@@ -1,4 +1,4 @@
-"""Tables with subscription keys, signing keys, and the id of the key that encrypts secrets."""
+"""Tables with subscription keys and their usage, signing keys, and the id of the key that encrypts secrets."""
 
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint
 

@@ -1,4 +1,4 @@
-"""Tables with plants, their people and modules, and the states of the modules."""
+"""Tables with plants, their people and modules, the states of the modules, the history of imports, and spare parts."""
 
 from sqlalchemy import Boolean, Column, Index, Integer, PrimaryKeyConstraint, false
 
