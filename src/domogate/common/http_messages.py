@@ -78,7 +78,7 @@ def find_headers(request: Request, wanted: bytes) -> list[bytes]:
 
 
 def find_header(request: Request, wanted: bytes) -> str | None:
-    """Return the value of the first header with this name, or None."""
+    """Return the value of the first header with this name, or None if there is none. The name is in lower case."""
     return next((value.decode("latin-1") for name, value in request.headers if name == wanted), None)
 
 

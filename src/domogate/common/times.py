@@ -14,7 +14,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\
 EARLIEST = -62_135_596_800.0
 """0001-01-01T00:00:00Z. An earlier time cannot be printed."""
 LATEST = 253_402_300_799.0
-"""9999-12-31T23:59:59Z. A later time cannot be printed, so it is not accepted anywhere."""
+"""9999-12-31T23:59:59Z. A later time cannot be printed, so `parse_time` refuses it."""
 LATEST_LOCAL = LATEST - 86_400.0
 """A time up to this one can be printed with every UTC offset."""
 LONGEST_DURATION = 366_000 * 86_400.0

@@ -50,7 +50,7 @@ class Limit(msgspec.Struct, frozen=True):
         return Count(min(most, count.after(now - count.at, self.half_life) + 1), now)
 
     def forgotten_at(self, count: Count) -> float:
-        """Return the time at which the count can be deleted. At this time, the count is below one half and no wait is left."""
+        """Return the time at which the count can be deleted. Then the count is at most one half, and no wait is left."""
         return count.at + max(self.longest_wait, self.half_life * (1 + math.log2(max(1.0, count.number))))
 
 
@@ -61,7 +61,7 @@ class Attempt(msgspec.Struct, frozen=True):
     IP address.
 
     Attempts from IP addresses from which the person logged in before are counted separately (`familiar`), so that strangers
-    cannot lock the person out.
+    cannot lock the person out. After a login, the IP address counts as such an address for `familiar_kept` seconds.
     """
 
     account: str

@@ -39,7 +39,7 @@ class SetLight(_Command, tag="set light", frozen=True, gc=False):
 
     @property
     def brightness(self) -> int | None:
-        """The brightness: the level, or the field `value` of the colour if there is no level."""
+        """The brightness: the level, or the field `value` of the colour if there is no level. None if there is neither."""
         return round(self.color.value) if self.level is None and self.color is not None else self.level
 
     def find_contradiction(self) -> str | None:

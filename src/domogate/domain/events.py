@@ -14,7 +14,10 @@ class _Event(msgspec.Struct, frozen=True, gc=False, tag_field="was", kw_only=Tru
 
 
 class StateChanged(_Event, tag="state", frozen=True, gc=False):
-    """A module sent a report. `state` is the current state of the module. It is None if the module never reported a state."""
+    """A report about a module was stored.
+
+    `state` is the current state of the module. It is None if no state of the module is known.
+    """
 
     plant_id: Id
     module_id: Id
@@ -30,7 +33,7 @@ class PlantAspect(StrEnum):
     """The part of a plant that changed."""
 
     FACTS = "facts"
-    """The name, status or topology of the plant."""
+    """The plant's data (name, address, status and so on) or topology. An import of an estate file always has this aspect."""
     PEOPLE = "people"
     """The members or invitations of the plant."""
     FAULTS = "faults"
@@ -44,7 +47,7 @@ class PlantChanged(_Event, tag="plant", frozen=True, gc=False):
     user_ids: tuple[Id, ...]
     aspect: PlantAspect = PlantAspect.FACTS
     members: tuple[Id, ...] = ()
-    """The users who joined the plant, left it, or got other limits."""
+    """The users who joined the plant, left it, or got other limits. Empty for a change by an import of an estate file."""
 
 
 class UserChanged(_Event, tag="user", frozen=True, gc=False):
@@ -79,7 +82,7 @@ class WebhookChanged(_Event, tag="webhook", frozen=True, gc=False):
 
 
 class DriverConnectionChanged(_Event, tag="driver connection", frozen=True, gc=False):
-    """An operator set or deleted the connection of a driver, such as an MQTT broker."""
+    """An operator set or deleted the connection of a driver, for example the connection to an MQTT broker."""
 
     driver: str
 

@@ -39,7 +39,7 @@ def is_email(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Whether the text has at most NAME_LENGTH characters and no control characters."""
+    """Whether the text has at most NAME_LENGTH characters, and neither control characters nor lone surrogates."""
     return len(text) <= NAME_LENGTH and not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
@@ -64,7 +64,7 @@ def is_redirect_uri(uri: str) -> bool:
 
 
 def is_plain_http(uri: str) -> bool:
-    """Whether the URI uses http and a host other than `localhost` or a loopback address.
+    """Whether the URI uses http and its host is neither a loopback address, nor `localhost`, nor a name below `localhost`.
 
     With such a URI, other people on the network could read an authorization code (RFC 8252 §7.3).
     """

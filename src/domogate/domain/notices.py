@@ -19,7 +19,7 @@ class NoticeKind(StrEnum):
     SAFETY = "safety"
     """A unit or controller of emergency lighting reported its state: its failures, tests or alert."""
     PLANT = "plant"
-    """The name, status or topology of a plant changed. The application should read the plant again."""
+    """A plant's data (name, address, status and so on) or topology changed. The application should read the plant again."""
     PEOPLE = "people"
     """The members of a plant changed."""
 

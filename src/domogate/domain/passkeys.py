@@ -5,7 +5,7 @@ import msgspec
 from domogate.domain.ids import Id
 
 MOST_PASSKEYS = 10
-"""The number of passkeys that one user may have."""
+"""The largest number of passkeys that one user may have."""
 
 
 class Passkey(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ def normalise_password(password: str) -> str | None:
 
 
 def find_password_problem(password: str, email: str) -> str | None:
-    """Return a sentence about the problem, or None if the password is good.
+    """Return a sentence that says why the password is not allowed, or None if it is allowed.
 
     Length matters most (NIST SP 800-63B §5.1.1.2). Digits and punctuation are not required.
     """
@@ -57,7 +57,7 @@ def is_weak_secret(secret: str) -> bool:
 
 
 def is_common(folded: str, *, filler: int = 8) -> bool:
-    """Whether the password, in lower case, is easy to guess.
+    """Whether a password is easy to guess. `folded` is the password in lower case.
 
     These passwords are easy to guess: a common word, also if it is repeated or has up to `filler` digits and other signs; a
     sequence such as `12345` or `qwert`, also if it is repeated; the passwords in `_COMMON`; and a text with at most two

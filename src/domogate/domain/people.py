@@ -180,7 +180,10 @@ class Client(msgspec.Struct, frozen=True):
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """A user's authorization of a client for some scopes. Every token belongs to a grant and is invalid once the grant ends."""
+    """A user's authorization of a client for some scopes.
+
+    Every token of the gateway belongs to a grant, and is invalid when the grant has ended.
+    """
 
     id: Id
     user_id: Id

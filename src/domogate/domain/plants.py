@@ -34,7 +34,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
 
 class Invitation(msgspec.Struct, frozen=True, gc=False):
-    """An invitation to an e-mail address. It becomes a membership once a user with this e-mail is active."""
+    """An invitation to an e-mail address. It becomes a membership once a user with this e-mail address is active."""
 
     email: str
     limits: Limits | None = None

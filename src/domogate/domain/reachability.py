@@ -53,7 +53,7 @@ class Absence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     since: float
     evidence: str = ""
     code: str = ""
-    """The code of the evidence, so that a page can show it in the person's language. Empty for a text of another program."""
+    """The code of the evidence, so that a page can show it in the person's language. Empty if another program wrote it."""
     values: dict[str, str] = {}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Shards: groups of plants that one gateway of a cluster drives. A plant belongs to one shard, by a hash of its id."""
+"""Shards: groups of plants. One gateway of a cluster drives all plants of a shard. A hash of its id gives a plant's shard."""
 
 from collections.abc import Collection
 from hashlib import blake2b

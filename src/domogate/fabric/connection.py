@@ -215,7 +215,7 @@ class NatsConnection:
     async def flush(self) -> None:
         """Wait until the server has received all messages and subscriptions.
 
-        Raises ConnectionError if there is no connection.
+        Raises ConnectionError if there is no connection, or if the server does not answer in time.
         """
         try:
             await self._require().flush(_CONNECT_SECONDS)

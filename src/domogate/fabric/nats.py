@@ -147,7 +147,10 @@ class NatsFabric:
         await wait_for_event(self._shards.equal, _LAST_ANSWERS)
 
     async def flush(self) -> None:
-        """Wait until the NATS server knows the subscriptions of this gateway. Without a connection, return at once."""
+        """Wait until the NATS server knows the subscriptions of this gateway.
+
+        Return at once if there is no connection, and after a short time if the server does not answer.
+        """
         with suppress(ConnectionError):
             await self._connection.flush()
 

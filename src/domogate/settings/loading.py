@@ -19,7 +19,7 @@ from domogate.settings.values import Settings
 
 
 class Mistake(msgspec.Struct, frozen=True):
-    """One wrong setting: its name, its source, and the allowed values."""
+    """One wrong setting: its name, its source, and a text that says what is wrong."""
 
     setting: str
     source: str
@@ -229,7 +229,7 @@ def _convert(value: object, kind: Any, from_text: bool) -> Any:
 def _name_fields(message: str, kind: Any) -> str | None:
     """Return the text of the mistake if an entry of a table has an unknown field. The text lists the known fields.
 
-    `message` is the message of msgspec. Return None if it is about something else.
+    `message` is the message of msgspec. Return None if this message is about something else.
     """
     if (unknown := re.match(r"Object contains unknown field `(\w+)` - at `\$\[[.\d]+\]`$", message)) is None:
         return None

@@ -35,8 +35,8 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
     def of(cls, *sources: object, **given: Any) -> Self:
         """Return a model.
 
-        Take each field from `given`. If `given` does not have the field, take it from the first source that has it. Times
-        in seconds become datetimes.
+        Take each field from `given`. If `given` does not have the field, take it from the first source that has it. Times in
+        seconds become datetimes. A field that is UNSET in `given` is left out.
         """
 
         def find(name: str) -> object:
