@@ -25,9 +25,8 @@ _POLICY: Final = SMTP.clone(max_line_length=998)
 class SmtpMail:
     """Sends each mail on a separate connection, in a thread. `security` is starttls, tls or none.
 
-    The name of the operator is in the header From, in the subject and at the end of each mail.
-
-    Raises OSError (the base class of smtplib's errors) if the server cannot be reached, is not trusted, or refuses the mail.
+    If the name of the operator is given, it is in the header From, in the subject and at the end of each mail. `send` raises
+    OSError (the base class of smtplib's errors) if the server cannot be reached, is not trusted, or refuses the mail.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ encode_entry = msgspec.json.Encoder(order="deterministic").encode
 
 
 def chain(previous: str, number: int, entry: AuditEntry) -> str:
-    """Return the hash of an entry. `previous` is the hash of the entry before it."""
+    """Return the hash of the entry with this number. `previous` is the hash of the entry before it."""
     return chain_encoded(previous, number, encode_entry(entry))
 
 

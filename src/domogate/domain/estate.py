@@ -43,7 +43,7 @@ class Estate(msgspec.Struct, frozen=True):
 
 
 class Mistake(msgspec.Struct, frozen=True, order=True):
-    """A mistake in an estate file: its line and column (from 1), its path in the document, and the allowed values."""
+    """A mistake in an estate file: its line and column (from 1), its path in the document, and what is wrong."""
 
     line: int
     column: int

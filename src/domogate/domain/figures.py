@@ -23,10 +23,10 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     failing_webhooks: int
     pending: int
     oldest_pending: float | None
-    """The time of the oldest event whose delivery is pending.
+    """The time of the oldest event whose delivery is pending. None if no delivery is pending and all receivers are available.
 
-    If a receiver became unavailable before this time, or if there is no such event, it is the time at which this receiver
-    became unavailable. The events of an unavailable receiver wait in the change feed; `pending` does not count them.
+    If a receiver has been unavailable since before this time, or if no delivery is pending, it is the time since which the
+    receiver has been unavailable. The events of an unavailable receiver wait in the change feed; `pending` does not count them.
     """
     dead_letters: int
     open_orders: int

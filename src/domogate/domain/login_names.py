@@ -36,7 +36,7 @@ def print_email(email: str) -> str:
 
 
 def read_login(text: str) -> str:
-    """Return the e-mail address of the account that a person typed into a login form.
+    """Return the e-mail address of an account. `text` is what a person typed into a login form: an address or a login name.
 
     A login name becomes its address at `guest.invalid`. Any other text is returned as it is.
     """

@@ -27,11 +27,11 @@ The name of a cluster has at most 40 characters, so a subject for answers has at
 
 
 class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A message between gateways: it asks whether they have applied the changes up to `cursor`, or answers that the
-    sender has applied them.
+    """A message between gateways: a question or an answer.
 
-    In a message that asks, `sender` is the NATS subject to which the answers are sent. In an answer, `sender` is the id of the
-    member that answers.
+    The question is whether the other gateways have applied the changes up to `cursor`. Its `sender` is the NATS subject to
+    which the answers are sent. The answer says that its sender has applied these changes. Its `sender` is the id of the member
+    that answers.
     """
 
     sender: Annotated[str, msgspec.Meta(max_length=_LONGEST_SENDER)]

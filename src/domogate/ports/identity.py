@@ -28,7 +28,10 @@ class Verifier(Protocol):
         ...
 
     async def verify(self, unverified_token: bytes) -> Principal:
-        """Verify the token and return its Principal. Raise TokenRefused if the token is not valid."""
+        """Verify the token and return its Principal. Raise TokenRefused if the token is not valid.
+
+        Raise Internal if this gateway of a cluster has not got the latest changes, so that it cannot decide.
+        """
         ...
 
 

@@ -1,7 +1,8 @@
 """Chooses the font of a report.
 
 Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, the installed font that
-has most of these letters is embedded. A letter that no font has is printed without its accent, or as a question mark.
+has most of these letters is embedded. If the font does not have a letter, a similar text is printed, for example the letter
+without its accent, or else a question mark.
 """
 
 import unicodedata

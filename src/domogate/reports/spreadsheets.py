@@ -21,7 +21,7 @@ def print_tables(report: SafetyReport, zone: tzinfo = UTC) -> dict[str, str]:
 
 
 def print_order_list(orders: OrderList) -> str:
-    """Print one row for each part and each device that needs this part.
+    """Return the order list as CSV: one row for each part and each device that needs this part.
 
     The column "type" is the type of the part. The column "part" is the reference of the spare part to order. It is empty if no
     spare part of this type is known for the device.

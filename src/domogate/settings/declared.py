@@ -61,7 +61,7 @@ def name_credential(secret: str) -> str:
 
 
 def list_flags() -> tuple[str, ...]:
-    """Return the names of all flags.
+    """Return the names of all settings that can be given as flags.
 
     A secret has only a flag for the file with the secret, because other users can read the command line of a process. A secret
     URL has both flags, one for the URL and one for a file with the URL: most such URLs contain no password.

@@ -38,7 +38,7 @@ class Traces:
         routes: Mapping[str, str],
         find_request_id: Callable[[], str | None],
     ) -> None:
-        """`ratio` is the part of all traces that is recorded. `instance` names this gateway.
+        """`ratio` is the part of all traces that is recorded, from 0 to 1. `instance` names this gateway.
 
         `trusts_clients` says whether a request continues the trace of its client (Decision 0137).
         """
