@@ -143,7 +143,7 @@ def find_key_of_backup(path: Path) -> str | None:
 
 
 def restore(backup_path: Path, data_file: Path) -> None:
-    """Copy a backup to `data_file`. Raises FileExistsError if this file exists and is not empty.
+    """Copy a backup to `data_file`. Raises FileExistsError if this file, or a file -wal or -shm beside it, is not empty.
 
     `backup_path` can also be a database that was moved away, with its write-ahead log beside it. Raises FileNotFoundError if
     there is no backup. Raises ValueError if the backup is damaged, if a newer version made it, or if it cannot be copied.

@@ -276,7 +276,7 @@ class Transaction:
             self.last_writes.append(write)
 
     def write_changes(self, *, exclusive: bool) -> Sequence[Change]:
-        """Return the changes. The commit writes them if they are few. `exclusive`: the transaction has the exclusive lock."""
+        """Return the events as changes. If they are few, the commit writes them. `exclusive`: with the exclusive lock."""
         if len(self.events) > MOST_EVENTS:
             self.database.reserve_cursors(self.connection, len(self.events), exclusive=exclusive)
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]

@@ -31,9 +31,9 @@ class FeedPage(NamedTuple):
 class Feed:
     """The position of this process in the change feed: the cursor of the last change that the listeners got.
 
-    Only the writer thread uses this object. A write transaction with the lock `WriteLock.EXCLUSIVE` sees all
-    earlier changes, so it also reads the changes that other processes committed before it. Changes that other processes
-    commit at other times are found by polling.
+    When the writer thread runs, only this thread changes this object. A write transaction with the lock `WriteLock.EXCLUSIVE`
+    sees all earlier changes, so it also reads the changes that other processes committed before it. Changes that other
+    processes commit at other times are found by polling.
     """
 
     def __init__(self, database: Database) -> None:

@@ -66,7 +66,9 @@ _LOCK_AS_MEMBER = f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
 """A process that hangs or loses its connection during a transaction delays the gateways for this time at most."""
 _LIMIT_MEMBER = text("SELECT set_config(name, '30s', false) FROM pg_settings WHERE name = 'transaction_timeout'")
-"""If the connection is lost in the middle of a round trip, the transaction is not idle. PostgreSQL 17 and later end it."""
+"""If the connection is lost in the middle of a round trip, the server does not count the transaction as idle. PostgreSQL 17 and
+later end such a transaction after this time.
+"""
 _SHORT_SECONDS = 0.5
 """If a transaction began more than this number of seconds ago, the gateway may have been frozen since then.
 
