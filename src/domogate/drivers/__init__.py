@@ -20,7 +20,7 @@ def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionChe
     """Return for each driver the function that checks the options of a module.
 
     The function accepts only the names of brokers and OpenWebNet gateways that are in `settings`. It accepts every name if
-    `settings` lists none for the driver.
+    `settings` lists no broker or gateway for the driver.
     """
 
     def check_with(driver: DriverDeclaration[Any]) -> OptionCheck:

@@ -1,4 +1,4 @@
-"""Pauses between attempts to connect. Each pause is twice as long as the pause before, up to a limit."""
+"""Pauses between attempts to connect. Each failure in a row doubles the pause, up to a limit; then a random factor applies."""
 
 import random
 

@@ -1,5 +1,5 @@
 """Refuses commands that a device can never execute: values outside the limits of Spec 8, and levels or colours for a light that
-has no levels or colours.
+has no levels or colours. `light_after` computes the state of a light after a command.
 """
 
 import msgspec
@@ -41,7 +41,8 @@ def light_after(command: SetLight, before: LightState) -> LightState:
     """Return the state of the light after the command. Values that are not in the command do not change (Decision 0067).
 
     A command with level 0 and without `on` switches the light off, but the stored level does not change. The level and the
-    field `value` of the colour are both the brightness, so a command that sets one of them changes both.
+    field `value` of the colour are both the brightness, so a command that sets one of them changes both. A light that is on
+    after the command and has level 0 gets level 100.
     """
     brightness = command.brightness
     on = command.on if command.on is not None else before.on and brightness != 0

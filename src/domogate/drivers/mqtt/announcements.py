@@ -54,7 +54,7 @@ def lamp_hardware(*, has_levels: bool, has_colors: bool) -> dict[str, Any]:
 
 
 def from_zigbee2mqtt(base: str, devices: Any) -> Iterator[Candidate]:
-    """Yield the devices in the list that Zigbee2MQTT publishes. A device with several modules is yielded once for each module.
+    """Yield a candidate for each device in the list that Zigbee2MQTT publishes, or several for a device with several modules.
 
     `base` is the base topic of Zigbee2MQTT. Raises Unreadable if `devices` is not a list.
     """

@@ -29,9 +29,9 @@ READ_BATCH, READ_PAUSE = 10, 0.001
 Without these pauses, other tasks would wait for some milliseconds.
 """
 POLL_DELAY, POLL_INTERVAL = 1.0, 0.1
-"""Seconds to wait for retained messages after connecting, and seconds between two polls.
+"""Seconds to wait for retained messages after subscribing, and seconds between two polls.
 
-After the wait, modules that have sent no message are polled one by one, because radio networks are slow.
+After the wait, the modules that have sent no message are polled. They are polled one by one, because radio networks are slow.
 """
 NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
 
@@ -253,7 +253,7 @@ class BrokerSession:
             self.check_modules()
 
     def check_modules(self) -> None:
-        """Mark the modules that have been silent for too long as absent. Write unreadable messages to the log."""
+        """Mark the modules that have been silent for too long as absent. Write one log line about unreadable messages."""
         for module in self._modules.values():
             # A module with a message that is not read yet is not silent.
             if not self._queue.holds_any(map(str.encode, module.codec.topics)):

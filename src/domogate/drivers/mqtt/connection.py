@@ -31,7 +31,7 @@ class BrokerRefused(Exception):
 
 
 class Connection(asyncio.Protocol):
-    """An open connection. The future `lost` ends when the connection is lost; it has the reason as text."""
+    """An open connection. The future `lost` ends when the connection is lost or closed; its result is the reason as text."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
         return reasons
 
     async def unsubscribe(self, filters: Sequence[str]) -> None:
-        """Unsubscribe, and wait until the broker has removed the subscriptions. Raises ConnectionLost."""
+        """Unsubscribe, and wait until the broker has acknowledged it. Raises ConnectionLost."""
         for start in range(0, len(filters), _FILTERS_A_PACKET):
             packet_id, ack = self._expect_ack()
             self._write(packets.to_unsubscribe(packet_id, filters[start : start + _FILTERS_A_PACKET], self.version))
@@ -255,8 +255,8 @@ class Connection(asyncio.Protocol):
     def _acknowledge_skipped(self, first: int, body: bytes, size: int) -> bool:
         """Acknowledge a message that is too large. `body` is the part that has arrived, `size` is the size of the whole body.
 
-        Return False if the packet id has not arrived yet. A broker sends no more messages if too many of them are not
-        acknowledged. Raises Malformed.
+        The broker stops sending if too many of its messages are not acknowledged. Return False if the packet id of the message
+        has not arrived yet. Raises Malformed if the message is too short for a packet id.
         """
         if first & 0xF0 != packets.PUBLISH or not first & packets.QOS:
             return True

@@ -1,4 +1,4 @@
-"""Finds the modules that a broker announces, and describes them for an estate file."""
+"""Finds the devices that are announced at a broker, and describes them as modules for an estate file."""
 
 import asyncio
 import uuid
@@ -54,8 +54,9 @@ def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
 async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: float, base: str | None) -> Discovery:
     """Listen for `seconds` seconds, and return the devices that are announced at the broker `name`.
 
-    If `name` is None, there must be only one broker. `base` is a base topic of Zigbee2MQTT with a slash; base topics without a
-    slash are always found. Raises DiscoveryFailed if the settings have no such broker, or if the broker cannot be used.
+    If `name` is None, there must be only one broker. Zigbee2MQTT is always found if its base topic has no slash; `base` is one
+    more base topic, with a slash. Raises DiscoveryFailed if the settings have no such broker, or if the broker cannot be used.
+    If the connection is lost later, return what was announced until then.
     """
     if not brokers:
         raise DiscoveryFailed(_NO_BROKER)
@@ -76,9 +77,8 @@ async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: flo
 async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
     """Collect announcements for `seconds` seconds: retained messages, and messages that arrive in this time.
 
-    Return the payloads by topic. Base topics of Zigbee2MQTT without a slash are always found; `base` is a base topic with
-    a slash.
-
+    Return the payloads by topic. Zigbee2MQTT is always found if its base topic has no slash; `base` is one more base topic,
+    with a slash. If the connection is lost later, return what was collected until then.
     Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if the broker cannot be used. Raises OSError or UnicodeError
     if the password file cannot be read.
     """

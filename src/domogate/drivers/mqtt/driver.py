@@ -22,7 +22,7 @@ from domogate.ports import AttachedModule, Clock, ConnectionHealth, Picture, Rep
 _log = get_logger(__name__)
 
 REPORT_PAUSE = 1.0
-"""Seconds between two reports of measured values of the same module."""
+"""Seconds between two reports of a module that has only new measured values, or many changes (see `ReportQueue`)."""
 
 
 class _Entry:

@@ -175,8 +175,8 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
     """Return the properties that the command sets.
 
     `always` has the properties of the module that never change (see `Codec`). If the command sets one of them to the
-    value in `always`, the property is left out. For lights, `plan_light` is called instead. Raises Unsupported,
-    CommandNotSupported.
+    value in `always`, the property is left out. For lights, `plan_light` is called instead. Raises Unsupported or
+    CommandNotSupported if the module cannot execute the command.
     """
     command_type, make = _COMMANDS_BY_KIND.get(kind, (None, None))
     if command_type is None or make is None or not isinstance(command, command_type):

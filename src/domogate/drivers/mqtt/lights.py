@@ -23,7 +23,7 @@ def needs_report(module: DrivenModule, command: SetLight) -> bool:
 def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, LightTarget | None]:
     """Return the properties to send, and the level and colour to store for a light that is off.
 
-    The second value is None if nothing is to be stored. Raises CommandNotSupported.
+    The second value is None if nothing is to be stored. Raises CommandNotSupported if the light cannot execute the command.
     """
     has_levels, has_colors = _can_set(module, "level"), _can_set(module, "hue")
     check_light(command, has_levels=has_levels, has_colors=has_colors)

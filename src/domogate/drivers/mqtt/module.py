@@ -27,7 +27,7 @@ from domogate.ports import AttachedModule
 READING_EVERY = 10.0
 """Seconds between two readings of the same measure in the history. The state always has the newest value.
 
-A reading whose time is later by this number of seconds is no reason to wait: the clock was set back.
+If the clock was set back by at least this number of seconds, the next reading is stored at once.
 """
 
 
@@ -95,7 +95,7 @@ class DrivenModule:
         if self.pictures is not None and isinstance(self.state, CameraState):
             self.pictures.set_on(self.state.on, 0.0)
         self.received_at: float | None = None
-        """The time of the last message about the state. None if the state may have changed since then."""
+        """The time of the last message about the state. None before it, and if the state may have changed since then."""
         self._monotonic = monotonic
         self._quiet_since = monotonic()
         """The time (monotonic) of the last message about the state, of the last picture, or of the last message that the module
@@ -108,7 +108,7 @@ class DrivenModule:
         self.removed = False
         """True if the module is no longer driven."""
         self._known = bool(attached.reported_at)
-        """True if the module has reported something, now or before the last restart."""
+        """True if the module has reported something, before or after the last restart."""
         before = self.state
         self._properties = restore_properties(before) if isinstance(before, EmergencyState) else Properties()
         if isinstance(before, ThermostatState) and "function" not in codec.always:
@@ -306,7 +306,10 @@ class DrivenModule:
         )
 
     def take_back(self, report: Report) -> None:
-        """Remember that the recorder refused the report. The next report has the whole state and these measures again."""
+        """Remember that the recorder refused the report.
+
+        The next report has the whole state, and a reading of each measure in `report`.
+        """
         self._reported = (None, False, AbsenceReason.NEVER_SEEN)
         for what, _ in report.readings:
             self._history_at.pop(what, None)

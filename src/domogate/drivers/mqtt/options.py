@@ -24,7 +24,10 @@ def read_options(options: Mapping[str, Any]) -> Options:
 
 
 def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    """Yield all problems of the options. Each problem has its path inside the options."""
+    """Yield the problems of the options, each with its path inside the options.
+
+    If the options do not have the form of their dialect, yield only the first problem.
+    """
     if "dialect" not in options:
         yield (), f"the option dialect is missing; there are {', '.join(DIALECTS)}"
         return

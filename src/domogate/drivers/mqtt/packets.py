@@ -22,9 +22,9 @@ FAILURE = 0x80
 _MESSAGE_EXPIRY, _SESSION_EXPIRY, _MAXIMUM_PACKET_SIZE = 0x02, 0x11, 0x27
 _SERVER_KEEP_ALIVE, _RECEIVE_MAXIMUM, _MAXIMUM_QOS, _USER_PROPERTY = 0x13, 0x21, 0x24, 0x26
 _SIZES = {0x11: 4, 0x13: 2, 0x21: 2, 0x22: 2, 0x24: 1, 0x25: 1, 0x27: 4, 0x28: 1, 0x29: 1, 0x2A: 1}
-"""The bytes of each property of a CONNACK that is a number (3.2.2.3)."""
+"""The number of bytes of each property of a CONNACK that is a number (3.2.2.3)."""
 _TEXTS = {0x12: 1, 0x15: 1, 0x16: 1, 0x1A: 1, 0x1C: 1, 0x1F: 1, _USER_PROPERTY: 2}
-"""The number of texts in each of its other properties. A text begins with its length, which has two bytes."""
+"""The number of texts in each other property of a CONNACK. A text begins with its length, which has two bytes."""
 _RETAIN_AS_PUBLISHED = 0x08
 _RETAINED_WILL = 0x04 | 0x08 | 0x20
 """The flags of a last will with QoS 1 that is retained (3.1.2.3)."""
@@ -168,7 +168,7 @@ DISCONNECT_PACKET = bytes((DISCONNECT, 0))
 
 
 def from_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number at this position, and the position after it. Raises Malformed."""
+    """Return the number at this position, and the position after it. Raises Malformed if the number is not complete."""
     number = 0
     for index in range(4):
         if at + index >= len(data):
@@ -225,7 +225,7 @@ def _read_numbers(data: bytes) -> dict[int, int]:
 
 
 def from_ack(body: bytes, version: int) -> tuple[int, int]:
-    """Return the packet id and the reason code of a PUBACK. A missing reason code means success (3.4.2.1)."""
+    """Return the packet id and the reason code of a PUBACK. No reason code means success (3.4.2.1). Raises Malformed."""
     if len(body) < 2:
         raise Malformed("an acknowledgement that is too short")
     return body[0] << 8 | body[1], body[2] if version == V5 and len(body) > 2 else 0
@@ -234,7 +234,7 @@ def from_ack(body: bytes, version: int) -> tuple[int, int]:
 def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
     """Return the packet id and one reason code for each topic filter.
 
-    This function also reads an UNSUBACK. In version 3.1.1 an UNSUBACK has no reason codes.
+    This function also reads an UNSUBACK. In version 3.1.1 an UNSUBACK has no reason codes. Raises Malformed.
     """
     if len(body) < 2:
         raise Malformed("an acknowledgement that is too short")

@@ -60,7 +60,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield ("scale",), "scale and offset are numbers, and scale is not 0"
 
     def read(self, payload: bytes) -> Scalar | None:
-        """Return the value, or None if the payload does not have the property. Raises Unreadable."""
+        """Return the value. Return None if the payload has no value that can be used.
+
+        Raises Unreadable if the payload cannot be decoded.
+        """
         has_words = bool(self.map) or self.other is not None
         found = self.find(payload, keep_text=has_words)
         if has_words:

@@ -90,7 +90,8 @@ def parse_meter(where_text: str) -> str | None:
 def find_key(who: int, where: str) -> str | None:
     """Return the key of the device that a frame with this WHO and WHERE is about.
 
-    Return None if the frame is about many devices, or if WHERE is not an address.
+    Return None if the frame is about many devices, or if WHERE is not an address. For a WHO other than 1, 2, 4 and 18, the key
+    is WHERE.
     """
     match who:
         case 1 | 2:

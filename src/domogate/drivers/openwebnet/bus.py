@@ -28,7 +28,7 @@ FIRST_CHECK = 0.3
 """In seconds. If no event has confirmed a command after this time, the device is read."""
 NEXT_CHECK = 1.0
 GROUP_READ_EVERY = 5.0
-"""In seconds. After a command to many devices, one status request reads them all, at most once in this period."""
+"""In seconds. After a command to many devices, one status request reads them all. It is sent at most once in this period."""
 N = TypeVar("N", Normal, Normal | DimensionReading)
 
 _DEVICE_TYPE = DimensionRequest(13, "", 15)
@@ -307,7 +307,10 @@ class Bus:
             raise DeviceOffline(f"the device is offline ({module.absence.why}): {module.absence.evidence}")
 
     async def read(self, module: DrivenModule, deadline: float) -> None:
-        """Read the module, and wait until it has answered or is known to be absent. Raises DeviceTimeout."""
+        """Read the module, and wait until it has answered or is known to be absent. Raises DeviceTimeout if it is neither.
+
+        A device without a state is not asked.
+        """
         assert module.device is not None
         try:
             await self._wait_gateway(deadline)

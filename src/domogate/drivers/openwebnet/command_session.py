@@ -18,8 +18,8 @@ OpenWebNet gateways process about twenty frames per second, so any further reque
 """
 
 REFUSED_FOR = 61.0
-"""In seconds. After a refused password there is no new attempt for this time: OpenWebNet gateways count failures and lock
-clients out.
+"""In seconds. After a login that failed because of the password, there is no new attempt for this time: OpenWebNet gateways
+count failures and lock clients out.
 """
 
 IDLE_LIMIT = 15.0
@@ -31,7 +31,7 @@ class NotSent(Exception):
 
 
 class DeadlinePassed(NotSent):
-    """The deadline passed before the request was sent."""
+    """The deadline passed before the request was sent, or so many requests are waiting that it would pass."""
 
 
 class BusBusy(NotSent):
@@ -39,7 +39,7 @@ class BusBusy(NotSent):
 
 
 class NoAnswer(Exception):
-    """The request was sent, but there was no answer. It is not known whether the request was executed."""
+    """The request was sent, but no complete answer came. It is not known whether the request was executed."""
 
 
 class CommandSession:

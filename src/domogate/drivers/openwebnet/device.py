@@ -135,7 +135,7 @@ class PointDevice(Device):
 
 
 def to_number(text: str) -> int | None:
-    """Return the number, or None if the text has a character that is not a digit, or more than 12 digits."""
+    """Return the number, or None if the text is empty, has a character that is not a digit, or has more than 12 digits."""
     return int(text) if text.isdigit() and len(text) <= 12 else None
 
 

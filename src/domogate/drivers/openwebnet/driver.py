@@ -1,4 +1,4 @@
-"""The OpenWebNet driver. The options of each module name the OpenWebNet gateway through which the module is reached."""
+"""The OpenWebNet driver. The option `gateway` of a module names its OpenWebNet gateway, unless the settings list only one."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence

@@ -16,7 +16,7 @@ SILENCE_LIMIT = 60.0
 """In seconds. If no frame arrives for this time, the OpenWebNet gateway is checked."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
-"""The first and the longest pause after the OpenWebNet gateway refused the password, in seconds, before the random factor.
+"""The first and the longest pause after a login that failed because of the password, in seconds, before the random factor.
 
 Three wrong passwords in a minute lock all clients out for a minute (OpenWebNet, HMAC authentication).
 """

@@ -48,7 +48,7 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     def read_password(self) -> str | None:
         """Return the password, or None if neither `password` nor `password_file` is set.
 
-        Raises ValueError if the password file cannot be read or has no password.
+        Raises ValueError if the password file cannot be read, or if its content is not a valid password.
         """
         if self.password_file is None:
             return self.password

@@ -14,7 +14,10 @@ OnChange = Callable[["DrivenModule"], None]
 
 
 class DrivenModule:
-    """A module that this driver drives. If its options are wrong, `device` is None, and the module is always absent."""
+    """A module of this driver. If its options are wrong, `device` is None, and the module is always absent.
+
+    The options are also wrong if they name an OpenWebNet gateway that is not in the settings.
+    """
 
     def __init__(self, plant_id: Id, module: Module, device: Device | None, absence: Absence | None = None) -> None:
         self.plant_id = plant_id
@@ -25,7 +28,7 @@ class DrivenModule:
         self.is_urgent = True
         """Every change is urgent (see `ReportQueue`): measured values arrive rarely, so their reports need no pause."""
         self.received = 0
-        """Number of frames about this module. A state counts as confirmed only after a new frame."""
+        """Number of frames about the state of this module. A state counts as confirmed only after a new frame."""
         self.received_at = 0.0
         self.missed_answers = 0
         """Number of reads in a row without an answer."""

@@ -44,7 +44,10 @@ class Algorithm(IntEnum):
         return to_digits(self._hex("".join(parts)))
 
     def prove_as_gateway(self, gateway_nonce: str, client_nonce: str, password: str) -> str:
-        """Return the proof that an OpenWebNet gateway sends if it knows the password."""
+        """Return the proof that an OpenWebNet gateway sends if it knows the password.
+
+        Raises ValueError for an invalid nonce.
+        """
         return to_digits(self._hex(from_digits(gateway_nonce) + from_digits(client_nonce) + self._hex(password)))
 
 

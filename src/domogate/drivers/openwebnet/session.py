@@ -32,7 +32,10 @@ class SessionLost(Exception):
 
 
 class SessionRefused(Exception):
-    """The OpenWebNet gateway refused the login, or could not prove that it knows the password. Wait before the next attempt."""
+    """The login failed because of the password. Wait before the next attempt. The message says why.
+
+    For example, the OpenWebNet gateway refused the password or could not prove that it knows it, or no usable password is set.
+    """
 
 
 class Session:
@@ -92,7 +95,7 @@ class Session:
 
 
 async def open_session(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
-    """Connect and log in. Raises SessionLost or SessionRefused, at the latest after TIMEOUT seconds."""
+    """Connect and log in, in at most TIMEOUT seconds. Raises SessionLost or SessionRefused if this fails."""
     try:
         async with asyncio.timeout(TIMEOUT):
             return await _open(gateway, kind)

@@ -73,7 +73,10 @@ def decode_what(what: int) -> _Decoded | None:
 
 
 def decode_temperature(text: str) -> float | None:
-    """Return a temperature in Celsius. The text has four digits: the sign (1 means negative), then tenths of a degree."""
+    """Return a temperature in Celsius. The text has four digits: the sign (1 means negative), then tenths of a degree.
+
+    Return None for any other text.
+    """
     number = to_number(text)
     if number is None or len(text) != 4 or text[0] not in "01":
         return None

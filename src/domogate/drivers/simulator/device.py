@@ -97,7 +97,7 @@ class Device(ABC, Generic[S]):
 
     @property
     def watts(self) -> float:
-        """The last measured power of the device, in watts."""
+        """The power of the device in watts. For a plug or multisocket, this is the last measured power."""
         return 0.0
 
     @property

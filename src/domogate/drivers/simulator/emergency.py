@@ -1,7 +1,7 @@
 """Simulated emergency lighting: failures and repairs, and units that test themselves (EN 62034).
 
-A unit makes a function test every month and a duration test every year. The duration test needs a battery that was charged for
-24 hours. A failure that a test finds stays until a repair. After the repair the unit makes a function test.
+A unit makes a function test every 30 days and a duration test every 360 days. The duration test needs a battery that was
+charged for 24 hours. A failure that a test finds stays until a repair. After the repair the unit makes a function test.
 """
 
 from typing import Any

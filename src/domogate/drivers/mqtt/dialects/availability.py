@@ -30,7 +30,8 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """Return the property `available`: whether the module is online.
 
         `alone` is true if the topic is used only for this property. Then a message that says neither online nor offline raises
-        Unreadable. If `alone` is false, the result for such a message has no properties.
+        Unreadable. If `alone` is false, the result for such a message has no properties. A payload that cannot be decoded
+        always raises Unreadable.
         """
         said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
         words = {self.online.lower(): True, self.offline.lower(): False}

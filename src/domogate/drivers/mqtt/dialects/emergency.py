@@ -55,9 +55,10 @@ class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             yield from _find_problem_of_type(kind, failure, ("bits", bit))
 
     def read(self, payload: bytes, kind: DeviceKind) -> dict[FailureType, bool] | None:
-        """Return for each failure type whether the failure is present. Raises Unreadable.
+        """Return for each failure type whether the failure is present. With `bits`, return this only for the types in `bits`.
 
-        Return None if the payload has no information about failures.
+        Return None if the payload has no value that can be read as failures.
+        Raises Unreadable if the payload cannot be decoded.
         """
         found = Source(topic=self.topic, path=self.path).find(payload)
         types = types_of(kind)
@@ -124,7 +125,11 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 yield from _find_problem_of_type(kind, meaning, ("map", word))
 
     def read(self, payload: bytes, kind: EmergencyTestKind) -> EmergencyTest | None:
-        """Return the test, or None if the payload has no complete result. Raises Unreadable."""
+        """Return the test. Raises Unreadable if the payload cannot be decoded.
+
+        Return None if the result is not in `map`, if a time of the test is missing and cannot be computed, or if the test would
+        have taken less than 0 s or more than seven days.
+        """
         word = self._find(payload, self.result)
         meaning = None if word is None or isinstance(word, dict | list) else self.map.get(as_text(word))
         ended = _to_time(self._find(payload, self.ended))

@@ -27,7 +27,7 @@ class DialectOptions(
     """In seconds.
 
     A module that sends no message for this time counts as absent. If None, a module that has reported before never counts as
-    absent because of silence, only because of its availability topic or a lost connection.
+    absent because of silence.
     """
 
     @property

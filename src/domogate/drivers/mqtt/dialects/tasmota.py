@@ -204,7 +204,7 @@ class Tasmota(Codec):
     def _choose(self, measured: object) -> object:
         """Return the value of this module. A device with several phases or channels sends a list of values.
 
-        A meter gets their sum, and a relay gets the value of its channel.
+        A meter gets their sum. Any other module gets the value of its channel, or the sum if the list has no such value.
         """
         if not isinstance(measured, list):
             return measured

@@ -12,9 +12,9 @@ from domogate.drivers.mqtt.home_assistant.templates import Untranslatable
 _EVERY_MODE = ("auto", "off", "cool", "heat")
 """The modes of an announcement without the field `modes`. Home Assistant also has `dry` and `fan_only`, which no module has."""
 _MODES: Mapping[str, str] = MappingProxyType({"off": "off", "auto": "automatic", "heat_cool": "automatic", "heat": "manual"})
-"""The modes of Home Assistant as modes of a thermostat that heats."""
+"""For each mode of Home Assistant: the mode of a module, for a thermostat that only heats."""
 _OPERATIONS: Mapping[str, str] = MappingProxyType({**_MODES, "heat": "manual heating", "cool": "manual cooling"})
-"""The modes of Home Assistant as modes and functions of a thermostat that also cools."""
+"""For each mode of Home Assistant: the mode and the function of a module, for a thermostat that can cool."""
 _ACTIONS: Mapping[str, bool] = MappingProxyType(
     {
         "heating": True,
@@ -51,7 +51,8 @@ def translate_climate(said: Announcement) -> Translation:
 def _modes(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the entries for the tables `state` and `command` of the module.
 
-    They say how its mode is read and set. If the thermostat cools, they also say this for its function (heating or cooling).
+    They say how its mode is read and set. If the thermostat can cool, they also say this for its function (heating or cooling).
+    Both are empty if the thermostat does not report its mode. Raises Untranslatable.
     """
     modes = said.words("modes", _EVERY_MODE)
     cools = "cool" in modes

@@ -42,7 +42,7 @@ def _switched(hardware: dict[str, Any]) -> Callable[[Announcement], Translation]
 def _ends(said: Announcement) -> tuple[float, float]:
     """Return the numbers that the device uses for a closed and for an open cover or valve.
 
-    Raises Untranslatable if these are not two different numbers.
+    Raises Untranslatable if the two numbers are equal or too large.
     """
     closed, opened = said.number("position_closed", 0), said.number("position_open", 100)
     if closed == opened or not all(abs(end) <= 1e6 for end in (closed, opened)):

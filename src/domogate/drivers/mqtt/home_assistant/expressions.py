@@ -188,7 +188,10 @@ class _Parser:
                 return path.removeprefix(".")
 
     def _skip_arguments(self) -> None:
-        """Skip the arguments up to the closing parenthesis. Raises Unparsable if one of them has a parenthesis or a filter."""
+        """Skip the arguments up to the closing parenthesis.
+
+        Raises Unparsable if one of them has a parenthesis or a filter, or if the closing parenthesis is missing.
+        """
         while not self._accept(")"):
             kind, text = self._peek()
             if kind == "end" or text in ("(", "|"):

@@ -84,7 +84,7 @@ class Announcement(msgspec.Struct, frozen=True):
     about: str
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value of the field `name` as text, or `default` if the field is missing, or is a list or an object."""
+        """Return the value of the field `name` as text. Return `default` if it is missing, or is null, a list or an object."""
         value = self.config.get(name)
         return str(value) if isinstance(value, str | int | float) else default
 
@@ -93,7 +93,7 @@ class Announcement(msgspec.Struct, frozen=True):
         return default if number is None else number
 
     def words(self, name: str, default: Collection[str] = ()) -> Collection[str]:
-        """Return the texts in the list in the field `name`, or `default` if there is no list."""
+        """Return the texts in the list in the field `name`, or `default` if there is no list. Only 20 items are read."""
         value = self.config.get(name)
         return {one for one in value[:_MOST_LISTED] if isinstance(one, str)} if isinstance(value, list) else default
 
@@ -179,5 +179,5 @@ def _as_name(value: object) -> str:
 
 
 def _as_list(value: object) -> list[Any]:
-    """Return the list, cut after `_MOST_LISTED` items. A single value becomes a list with one item."""
+    """Return the list, cut after `_MOST_LISTED` items. A single value becomes a list with one item, None an empty list."""
     return value[:_MOST_LISTED] if isinstance(value, list) else [] if value is None else [value]

@@ -21,7 +21,7 @@ from domogate.drivers.mqtt.payloads import Unreadable
 
 _log = get_logger(__name__)
 _MOST_PARTS = 5_000
-"""The largest number of parts in all announcements of one search."""
+"""When one search has found this number of parts, it ignores all further announcements."""
 _MOST_LOGGED = 20
 _LONGEST_LABEL = 40
 _LONGEST_TOPIC = 100
@@ -39,9 +39,10 @@ _AVAILABILITY_WORDS = MappingProxyType({"payload_available": "online", "payload_
 
 
 def find_candidates(received: Mapping[str, bytes], others: Iterable[str]) -> Iterator[Candidate]:
-    """Yield the modules in the announcements. Also yield each device that cannot become a module, with the reason.
+    """Yield the modules in the announcements. Also yield each device or part that cannot become a module, with the reason.
 
-    `others` are base topics of devices that another dialect finds. Announcements of these devices are ignored.
+    `received` has the payload of each announcement, by its topic. `others` are base topics of devices that another dialect
+    finds; announcements of these devices are ignored. An announcement that cannot be read is yielded like a device.
     """
     bases = tuple(f"{base}/" for base in others)
     devices: dict[str, dict[str, Announcement]] = {}
@@ -137,7 +138,10 @@ def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) ->
 
 
 def _remote(rest: list[Announcement]) -> Candidate | None:
-    """Return a remote control if the device has buttons and reports the charge of its battery. Otherwise return None."""
+    """Return a remote control if the device has buttons and a sensor for the charge of its battery. Otherwise return None.
+
+    If the sensor cannot be translated, the candidate has the reason in `why`.
+    """
     battery = next((said for said in rest if said.component == "sensor" and said.text("device_class") == "battery"), None)
     if battery is None or not any(said.component in _OF_REMOTES for said in rest):
         return None
