@@ -35,9 +35,9 @@ class ClockCheck:
         self._ahead: float | None = None
         """The difference between the clock and `uptime` at the last check."""
         self._wrong: _Direction | None = None
-        """The direction in which the clock was wrong at the last check."""
+        """The direction in which the clock was wrong at the last check. None if it was right."""
         self.problem: str | None = None
-        """The reason why nothing is pruned now."""
+        """The reason why nothing is pruned now. None if the clock is right."""
 
     @property
     def is_right(self) -> bool:

@@ -81,7 +81,8 @@ _AUDITED_FAILURES = (DeviceOffline, DeviceTimeout, DeviceRefused, Internal)
 def note_command(audit: Audit, user_id: Id, what: str, outcome: OrderRecord | Fault, address: str) -> None:
     """Record a command to a device, with the result OK if the device confirmed it, otherwise with the result FAILED.
 
-    `outcome` is the order of the command, or the fault with which the command ended.
+    `outcome` is the order of the command, or the fault with which the command ended. Nothing is recorded if the fault means
+    that there was no command.
     """
     if isinstance(outcome, OrderRecord):
         state, detail = outcome.state, {"order": outcome.order.id}
@@ -136,7 +137,7 @@ class AuditLog(AuditTrail):
         self._task = asyncio.create_task(self._write_regularly(), name="audit log")
 
     async def stop(self) -> None:
-        """Write all entries that are still in memory. Entries that the store cannot write are logged as lost."""
+        """Write all entries that are still in memory. If the store cannot write entries, one log line has their number."""
         if self._task is not None:
             async with self._flushing:  # waits for a running write
                 self._task.cancel()
@@ -158,7 +159,7 @@ class AuditLog(AuditTrail):
     ) -> None:
         """Add an entry, which is written soon.
 
-        Repeated refusals get one common entry, which has the number of these refusals.
+        An entry whose result is not `ok` counts as a refusal. Repeated refusals get one common entry, which has their number.
         """
         now = self._clock.now()
         if result != AuditResult.OK:
@@ -217,7 +218,7 @@ class AuditLog(AuditTrail):
         return known | {user_id: former[user_id] for user_id in missing if user_id in former} | found
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Read the pseudonyms of changed users again. Must be a listener of the store."""
+        """Remove the pseudonyms of changed users from the cache: they are read again. Must be a listener of the store."""
         for change in changes:
             if isinstance(change.event, UserChanged):
                 self._user_changes += 1

@@ -3,8 +3,8 @@
 Anybody can cause refusals without cost. Two refusals are of the same kind if they differ only in their times, or in their IP
 addresses within one network. In each minute, only the first refusal of a kind gets its own entry, at once. All repetitions in
 this minute get one common entry, which has the number of repetitions. In one minute and for one action, at most
-`KINDS_NOTED` kinds of refusals of an actor get their own entries. All other refusals of this actor share one entry. All callers
-who did not authenticate count as one actor, from all IP addresses together.
+`KINDS_NOTED` kinds of refusals of an actor get their own entries. All other refusals of this actor for this action share one
+entry. All callers who did not authenticate count as one actor, from all IP addresses together.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _CAPACITY = 5_000
 
 
 class _Kind:
-    """The refusals of one kind: they differ only in their times and IP addresses, and these addresses are in one network."""
+    """The refusals of one kind, or all refusals of an actor that share one entry because the actor caused too many kinds."""
 
     __slots__ = ("entry", "repeats")
 

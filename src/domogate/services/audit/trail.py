@@ -32,7 +32,7 @@ _encode_record = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """The first place where the audit log is wrong: the number of the changed or missing record, and the reason."""
+    """The first place where the audit log is wrong: the number of the changed, missing or unreadable record, and the reason."""
 
     number: int
     problem: str
@@ -140,7 +140,8 @@ class AuditTrail:
     async def verify(self, *, last_hash: str | None = None) -> Verification:
         """Compute the hashes of the chain again, up to the first record that breaks it.
 
-        `last_hash` comes from an earlier check. If no record has this hash now, the last records were removed or rewritten.
+        `last_hash` comes from an earlier check. If no record has this hash now, the last records were removed or rewritten, or
+        the record with this hash was removed at the end of its retention time.
         """
         while True:
             first = await self._find_first_number()

@@ -8,7 +8,7 @@ from domogate.services.audit import NOBODY, AuditAction, AuditResult, client_ref
 
 
 class AuditNotes:
-    """Writes grants, logouts and refusals to the audit log, if there is one.
+    """Writes grants, their ends, logouts and refusals to the audit log, if there is one.
 
     `address` is the IP address that the request came from.
     """
@@ -41,7 +41,7 @@ class AuditNotes:
         self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), result, address, {"of": "client secret"})
 
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
-        """Record that a code was refused: it was redeemed before, has expired or does not fit the request. Its grant ended."""
+        """Record that a known code was refused, for example because it was redeemed before or has expired. Its grant ended."""
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 
     def reused(self, client_id: str, grant_id: Id, address: str) -> None:

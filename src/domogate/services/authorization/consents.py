@@ -68,7 +68,7 @@ class Question(msgspec.Struct, frozen=True):
     developer: User | None = None
     """The person who registered the application by self-service: no operator checked the application (Decision 0081).
 
-    None if an operator registered the application.
+    None if the application was not registered by self-service, or if this person is an operator.
     """
 
     @property
@@ -145,7 +145,10 @@ class Consents:
         return None if owner is None or owner.operator else owner
 
     def choose(self, question: Question) -> Choice | Incomplete:
-        """Return the scopes and plants that the person ticked, or the reason why the page must ask again."""
+        """Return the scopes and plants that the person ticked, or the reason why the page must ask again.
+
+        If all plants are ticked, the choice is for all plants, including later ones.
+        """
         # Every scope tells the application who the person is, so the person cannot refuse only openid.
         kept = question.ticked_scopes | {IdentityScope.OPENID}
         scopes = tuple(scope for scope in question.scopes if scope in kept)

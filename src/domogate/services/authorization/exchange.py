@@ -62,8 +62,8 @@ class Exchange:
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
         """Issue the first tokens of a grant (Decision 0026).
 
-        The result has a refresh token if the client is registered for refresh tokens. Raises OAuthFault if the grant
-        was deleted in the meantime.
+        The result has a refresh token if the client is registered for refresh tokens. In this case, OAuthFault is raised if the
+        grant was deleted in the meantime.
         """
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:
@@ -81,8 +81,9 @@ class Exchange:
     ) -> TokenSet:
         """Redeem a code for tokens (RFC 6749 §4.1.3).
 
-        Raises OAuthFault if the request is refused. If its client, redirect URI or verifier does not fit the code, the code is
-        consumed and the grant is revoked, so a stolen code becomes useless.
+        Raises OAuthFault if the request is refused. If the code exists and the request is refused because of it, the code is
+        consumed and the grant is revoked, so a stolen code becomes useless. Reasons are: the code was redeemed before or has
+        expired, its user is not active, or the client, redirect URI or verifier does not fit.
         """
         require_grant(client, GrantType.AUTHORIZATION_CODE)
         if verifier is not None and not is_verifier(verifier):

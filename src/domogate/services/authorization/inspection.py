@@ -31,7 +31,7 @@ class TokenInspection:
     async def read_userinfo(self, unverified_token: str) -> dict[str, Any]:
         """Return the claims that the scopes of the access token allow (OpenID Connect Core §5.3, §5.4).
 
-        Raises OAuthFault if the token is not a valid access token, or if it lacks the scope `openid`.
+        Raises OAuthFault if the token is not a valid access token, lacks the scope `openid`, or has a user who does not exist.
         """
         try:
             principal = await self._verify(unverified_token)

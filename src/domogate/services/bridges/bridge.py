@@ -1,4 +1,4 @@
-"""One bridge: publishes the modules of a plant, and takes commands. Its memory is bounded by the number of modules."""
+"""One bridge: publishes the modules of a plant, and takes commands. Its memory is limited, whatever the broker sends."""
 
 import asyncio
 from collections import deque

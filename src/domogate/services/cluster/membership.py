@@ -211,7 +211,7 @@ class Membership:
     async def _renew(self) -> None:
         """Renew the lease. Then acquire and release shards, so that this member holds its share.
 
-        Errors are logged; the next renewal tries again.
+        Errors are logged, and the next renewal tries again. Only OtherCluster is raised, and only before `start` has returned.
         """
         try:
             member = self.member or await self._join()

@@ -36,7 +36,10 @@ class DeveloperFaults:
         return until
 
     async def clear(self, principal: Principal, home_id: Id, module_id: Id, *, address: str) -> None:
-        """Clear all injected faults of the module. Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule."""
+        """Clear all injected faults of the module.
+
+        Raises Forbidden, NoSuchPlant, NotYourPlant and NoSuchModule for the same reasons as `inject`.
+        """
         await self._check(principal, home_id, module_id)
         await self._injector.clear(home_id, module_id, who=principal.user_id, address=address)
 

@@ -163,9 +163,9 @@ class Attachment:
         self._plan_retry(_LOST_PAUSE)
 
     def _retry_later(self) -> None:
-        """After a pause, read the plant from the store again and attach it to its drivers.
+        """After a pause, read the plant from the store again, and attach it to the drivers that failed.
 
-        The pauses become longer, up to `_LONGEST_RETRY` seconds.
+        If no driver failed, attach it to all drivers. The pauses become longer, up to `_LONGEST_RETRY` seconds.
         """
         if self._retry is None:
             self._plan_retry(min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._retries, 16)))

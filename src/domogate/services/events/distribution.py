@@ -39,7 +39,7 @@ class Portion(NamedTuple):
 
 QUIET = Portion(steps=20, writes=1)
 BUSY = Portion(steps=60, writes=4)
-"""The portion of a busy hub is larger, because each change to other tasks takes CPU time too."""
+"""The portion of a busy hub is larger, because each switch to other tasks takes CPU time too."""
 
 
 class Distributor:

@@ -139,7 +139,7 @@ class Hub:
 
         Raises ScopeMissing if the scopes of the token allow none of the events of the filter. Raises NoSuchPlant or
         NotYourPlant if the caller has no access to a plant of the filter. Raises Unavailable if the gateway stops or has
-        reached its limit of open streams. Raises TooManyStreams.
+        reached its limit of open streams, and TooManyStreams if the user or the subscription key has too many open streams.
         """
         scopes = scopes_for(event_filter.kinds)
         if scopes.isdisjoint(caller.principal.scopes):

@@ -82,7 +82,7 @@ class CommandResult(msgspec.Struct, frozen=True):
 
 
 class HomeCommands:
-    """Executes commands, runs scenes and takes camera pictures for residents. Each command is in the audit log."""
+    """Executes commands, runs scenes and takes camera pictures for residents, and notes them in the audit log."""
 
     def __init__(
         self,
@@ -194,7 +194,10 @@ def _check_doors(home: Home, module: Module) -> None:
 
 
 def _order_id(user_id: Id, key: str) -> str:
-    """Return an order id. `key` is an idempotency key of the person. Two people who use the same key get different ids."""
+    """Return an order id for an idempotency key of the person. Two people who use the same key get different ids.
+
+    Raises ValueOutOfRange if the key is not allowed.
+    """
     if not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
         raise ValueOutOfRange(f"an idempotency key is 1 to {LONGEST_KEY} printable characters")
     return f"home-{user_id}-{key}"

@@ -200,8 +200,9 @@ def _add(one: float | None, other: float | None) -> float | None:
 def _difference(begin: float | None, end: float | None) -> float | None:
     """Return the difference between two values of a counter.
 
-    If the value at the end is less than half, the counter was replaced and began again at 0. Then return the value at the end.
-    If it is only a little lower, a power cut removed the last steps of the count, or the clock was set back. Then return 0.
+    If the value at the end is less than half of the value at the beginning, the counter was replaced and began again at 0. Then
+    return the value at the end. If it is lower, but not less than half, a power cut removed the last steps of the count, or the
+    clock was set back. Then return 0.
     """
     if begin is None or end is None:
         return None

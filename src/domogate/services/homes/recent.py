@@ -75,7 +75,7 @@ def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEv
     """Yield the changes that a person would notice, in order.
 
     A state is compared with the earlier state of the same module. It is an event only if it differs, or if the module became
-    reachable or unreachable.
+    reachable or unreachable. A state in the middle of a movement is left out.
     """
     before: dict[Id, object] = {}
     for change in changes:
@@ -95,7 +95,7 @@ def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEv
 
 
 def _shown(state: State | None) -> object:
-    """Return the values of a state that cause an event when they change.
+    """Return the values of a state that are compared: if they change, there is a new entry in the list of recent events.
 
     Measured values, and other values that often change, are left out.
     """

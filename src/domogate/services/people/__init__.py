@@ -1,6 +1,7 @@
 """People: accounts, logins and sessions, members of plants, registered client applications.
 
-`People` changes accounts, members and clients. `Sessions` logs people in and out. The exceptions are in `services/refusals.py`.
+`People` changes accounts, members and clients. `Sessions` logs people in and out. Their exceptions are those of
+`services/refusals.py`, and `TooOften`.
 
 The names of this package are imported when they are first used, so that a command loads only what it uses (Decision 0098).
 """

@@ -70,7 +70,8 @@ class Accounts:
     ) -> tuple[User, IssuedLink]:
         """Create a user without a password, and a link with which the user sets a password.
 
-        The user becomes active when the password is set.
+        The user becomes active when the password is set. Raises Invalid if the e-mail address or the name is refused, and
+        Conflict if there is a user with this address. Raises MailFailed if the mail fails; then the user exists already.
         """
         user = await self._add(email, name, operator=operator, by=by)
         return user, await self.issue_password_link(user.id, show_link=show_link, by=by)
@@ -90,6 +91,7 @@ class Accounts:
         """Make a new link to set the password. Earlier links of the user that set a password become invalid.
 
         The link is mailed if mail is configured, and returned if not. If `show_link` is true, it is returned and never mailed.
+        Raises NotFound if there is no such user, and MailFailed if the mail fails.
         """
         return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
 
@@ -121,7 +123,8 @@ class Accounts:
         not expired any more.
 
         `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that
-        password since then, this raises Conflict: a person who knows only the old password must not set a new one.
+        password since then, this raises Conflict: a person who knows only the old password must not set a new one. Raises
+        Invalid if the new password is refused.
         """
         await self._check_new_password(await self.get_user(user_id), password)
         password_hash = await self._hasher.hash_password(password)
@@ -242,7 +245,10 @@ class Accounts:
         return changed
 
     async def reset_second_factor(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> User:
-        """Remove the authenticator app, all passkeys and the recovery codes of the user. All sessions end."""
+        """Remove the authenticator app, all passkeys and the recovery codes of the user. All sessions end.
+
+        Raises Conflict if the user has no second factor.
+        """
         if not (await self.get_user(user_id)).has_second_factor:
             raise Conflict("This user has no second factor.", Reason.NO_SECOND_FACTOR)
         await self._store.remove_passkeys(user_id)

@@ -78,7 +78,7 @@ _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
 )
 """For each name in the options: the name of the property, and the function that reads its value."""
 _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
-"""Decimal places of sent values, if the options do not set `decimals`. The default is 0. Values in `color` follow other rules."""
+"""Decimal places of sent values, if the options do not set `decimals`. The default is 0. This does not apply to `color`."""
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
 _COLOR = "color"
