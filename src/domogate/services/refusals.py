@@ -52,7 +52,7 @@ class Reason(StrEnum):
 class Refused(Exception):
     """The service refused a request and changed nothing.
 
-    MailFailed is different: the change was made, but the mail about it was not sent.
+    MailFailed is different: some changes may have been made before the mail failed, and these changes stay.
     """
 
     def __init__(self, message: str, reason: Reason | None = None) -> None:
@@ -77,4 +77,4 @@ class Forbidden(Refused):
 
 
 class MailFailed(Refused):
-    """The change was made and stays, but the mail server did not accept the mail about it."""
+    """A mail could not be sent. Changes that were made before stay, for example an invitation or a new user."""

@@ -64,6 +64,9 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         """Invite a person. An active user becomes a member at once. Other people get an account and a link to set a password.
 
         With `link=False` no link is made. Then an operator has to give the person a link.
+
+        Raises NotFound if there is no such plant, Invalid if the e-mail address or the limits are refused, and Conflict if the
+        person has access or an invitation already. Raises MailFailed if the mail fails; then the invitation is stored already.
         """
         stored = await self._get_stored(plant_id)
         plant = stored.plant
@@ -102,7 +105,10 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), invitation="yes")
 
     async def allow(self, plant_id: Id, user_id: Id, *, limits: Limits | None = None, by: Actor = COMMAND_LINE) -> None:
-        """Make a user a member of the plant, even if the user is not active. Do nothing if the user is a member already."""
+        """Make a user a member of the plant, even if the user is not active. Do nothing if the user is a member already.
+
+        Raises NotFound if there is no such plant or user, and Invalid if the limits are refused.
+        """
         stored = await self._get_stored(plant_id)
         await self.get_user(user_id)
         limits = check_limits(limits, stored.topology, self._clock.now())
@@ -110,7 +116,11 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
             self._note_allowed(plant_id, user_id, limits, by)
 
     async def set_limits(self, plant_id: Id, user_id: Id, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
-        """Replace the limits of a member. None removes the limits. The change takes effect with the next request."""
+        """Replace the limits of a member. None removes the limits. The change takes effect with the next request.
+
+        Raises NotFound if there is no such plant or member, Conflict if the user owns the plant, and Invalid if the limits are
+        refused.
+        """
         stored = await self._get_stored(plant_id)
         if user_id == stored.plant.owner.user_id:
             raise Conflict(f"{stored.plant.owner.email} owns the plant and cannot have limits.", Reason.OWNER_HAS_NO_LIMITS)
@@ -123,7 +133,10 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
             self._note_allowed(plant_id, user_id, limits, by)
 
     async def set_invitation_limits(self, plant_id: Id, email: str, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
-        """Replace the limits of an open invitation. None removes the limits."""
+        """Replace the limits of an open invitation. None removes the limits.
+
+        Raises NotFound if there is no such plant or invitation, and Invalid if the limits are refused.
+        """
         stored = await self._get_stored(plant_id)
         key = email_key(email)
         invitation = next((one for one in stored.plant.invited if email_key(one.email) == key), None)
@@ -136,7 +149,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
             self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), invitation="yes", limits=limited)
 
     async def limit(self, plant_id: Id, email: str, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
-        """Replace the limits of the membership or the invitation of this e-mail address."""
+        """Replace the limits of the membership or the invitation of this e-mail address. Raises NotFound, Conflict, Invalid."""
         member = _find_member(await self.get_plant(plant_id), email)
         if member is not None:
             await self.set_limits(plant_id, member.user_id, limits, by=by)
@@ -147,7 +160,10 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), user=user_ref(user_id), limits=yes_or_no(limits is not None))
 
     async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Remove the user's rights on the plant. The removal takes effect with the next request."""
+        """Remove the user's rights on the plant. The removal takes effect with the next request.
+
+        Raises NotFound if there is no such plant or member, and Conflict if the user owns the plant.
+        """
         plant = await self.get_plant(plant_id)
         if user_id == plant.owner.user_id:
             raise Conflict(
@@ -159,7 +175,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         self.note(action, by, plant_ref(plant_id), user=user_ref(user_id))
 
     async def withdraw(self, plant_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> None:
-        """Withdraw the membership or the invitation of this e-mail address."""
+        """Withdraw the membership or the invitation of this e-mail address. Raises NotFound, Conflict."""
         member = _find_member(await self.get_plant(plant_id), email)
         if member is not None:
             await self.withdraw_user(plant_id, member.user_id, by=by)
@@ -194,20 +210,21 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         await self.withdraw(plant_id, email, by=Actor(user_id, address))
 
     async def leave_plant(self, plant_id: Id, user_id: Id, *, address: str = "") -> None:
-        """End the membership of an allowed user. The owner cannot leave the plant."""
+        """End the membership of an allowed user. Raises NotFound if the user is not a member, and Conflict for the owner."""
         await self.withdraw_user(plant_id, user_id, by=Actor(user_id, address))
 
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """Mark the plant as removed. `by` must be the owner of the plant, an operator or the command line.
 
-        For some time the operation E6 (all plants) lists the plant as removed; other operations hide it (Decision 0009).
+        For some time the operation E6 (all plants) lists the plant as removed; other operations hide it (Decision 0009). Raises
+        NotFound, Forbidden, and Conflict if the plant is removed already.
         """
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 
     async def restore_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """Make a removed plant active again. `by` must be the owner of the plant, an operator or the command line.
 
-        Everything in the plant is as it was before the removal.
+        Everything in the plant is as it was before the removal. Raises NotFound, Forbidden, and Conflict if it is active.
         """
         await self._set_status(plant_id, PlantStatus.ACTIVE, by)
 

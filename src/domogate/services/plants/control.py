@@ -82,7 +82,10 @@ class Control:
         return None if state is not None and state.is_moving else state
 
     async def read_state(self, view: ModuleView) -> State:
-        """Return the state. If it is not fresh, ask the module first. Raises the same faults as `check_reachable`."""
+        """Return the state. If it is not fresh, ask the module first. Raises the same faults as `check_reachable`.
+
+        Also raises DeviceTimeout if the module can be reached, but has not reported its whole state yet.
+        """
         await self.check_reachable(view)
         if view.state is None:
             raise DeviceTimeout(f"the {view.module.kind} can be reached, but has not reported its whole state yet")

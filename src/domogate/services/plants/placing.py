@@ -76,7 +76,7 @@ def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, 
 def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) -> str:
     """Return the device's name without the room: "Reading lamp" for `101_reading_lamp`.
 
-    If the name is taken, a number is added.
+    If the name is one of `taken` (the names in the room, in lower case), a number is added.
     """
     match = pattern.fullmatch(device)
     parts, place = match.groups() if match else (), pattern.groupindex["room"]

@@ -155,7 +155,8 @@ def list_own_plants(
 ) -> PlantList:
     """Return the person's active plants, and the plants that were removed since `removed_since`.
 
-    If the person is a guest of a plant, the returned plant names only the owner and this guest, and no other people.
+    If the person is a guest of a plant, the returned plant names only the owner and this guest, and no other people. A plant is
+    left out while the guest's period is not running.
 
     `granted` are the plants that the person chose for the application. None means all plants.
     """
@@ -262,7 +263,10 @@ def refuse_repeated(headers: Sequence[tuple[bytes, bytes]]) -> None:
 
 
 def read_token(authorization: bytes | None) -> bytes:
-    """Return the unverified token from `Bearer TOKEN` (`Bearer` in upper or lower case) or a bare token (Decision 0005)."""
+    """Return the unverified token from `Bearer TOKEN` (`Bearer` in upper or lower case) or a bare token (Decision 0005).
+
+    Raises TokenRefused if there is no token.
+    """
     if not authorization:
         _refuse_no_token()
     if authorization[:7].lower() == b"bearer ":
