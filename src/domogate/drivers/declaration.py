@@ -64,8 +64,8 @@ class Setting(msgspec.Struct, frozen=True):
     only_served: bool = False
     """If true, only a running gateway uses the value.
 
-    Other `domogate` commands do not check the value. For example, the value is the path of a file, and this file may be missing
-    where such a command runs.
+    Commands that do not start a gateway do not check the value. For example, the value is the path of a file, and this file may
+    be missing where such a command runs.
     """
     panel: str = "Devices"
     """The heading under which --help and docs/settings.md list the setting."""
@@ -138,7 +138,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     def check_options(self, settings: S) -> OptionCheck:
         """Return the function that checks a module's options.
 
-        If the settings list brokers or OpenWebNet gateways, the one that the options name must be in this list.
+        If the settings list brokers or OpenWebNet gateways, the options must name a broker or gateway of this list.
         """
 
         def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:

@@ -14,7 +14,7 @@ from domogate.ports import AttachedModule, Driver, Picture, ReportSink
 
 
 class LateDriver:
-    """Builds a driver at the first `attach`, and passes all calls to it. Implements Driver.
+    """Builds a driver at the first `attach`, and then passes all calls to this driver. Implements Driver.
 
     Orders, questions and requests for pictures before the first `attach` raise DeviceOffline.
     """

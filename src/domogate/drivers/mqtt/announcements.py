@@ -237,7 +237,7 @@ def _tasmota_kinds(config: Mapping[str, Any], measures: bool) -> Iterator[tuple[
 
 
 def _part_of_lamp(config: Mapping[str, Any], relays: list[Any], relay: int) -> dict[str, Any]:
-    """Return the option that names the part of the lamp that the relay switches. It is empty for a whole lamp."""
+    """Return the option that names the part of the lamp that the relay switches. Return no option for a whole lamp."""
     if _has_set_option(config, "68"):
         return {"part": "channel"}
     is_split = config.get("lk") == 0 and (as_number(config.get("lt_st")) or 0) >= _RGBW and relays.count(_LIGHT) == 2
@@ -256,7 +256,7 @@ def _has_set_option(config: Mapping[str, Any], number: str) -> bool:
 
 
 def _is_inverted(config: Mapping[str, Any], shutter: int) -> bool:
-    """Whether 0 is the open position of the shutter: the lowest bit of its options, which ShutterInvert sets."""
+    """Whether 0 is the open position of the shutter. The lowest bit of the shutter's options says this (ShutterInvert)."""
     options = _list(config.get("sho"))[shutter - 1 : shutter]
     return bool(options) and isinstance(options[0], int) and bool(options[0] & 1)
 

@@ -25,7 +25,7 @@ class MqttBridge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     commands: bool = False
     """Whether messages of other programs can command modules."""
     doors: bool = False
-    """Whether these messages can also open locks and use cameras."""
+    """Whether messages of other programs can also open locks and use cameras."""
     home_assistant: str = "homeassistant"
     """The first part of the topics of announcements for Home Assistant. An empty text means no announcements."""
     active: bool = True

@@ -114,6 +114,7 @@ async def open_connection(
 
     MQTT 3.1.1 is also tried if the broker closes the connection, because some old brokers close it. A broker that is starting
     may close it too, so the next call begins with MQTT 5 again.
+
     Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if this fails. Raises OSError or UnicodeError if the password
     file cannot be read.
     """

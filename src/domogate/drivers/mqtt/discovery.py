@@ -79,6 +79,7 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
 
     Return the payloads by topic. Zigbee2MQTT is always found if its base topic has no slash; `base` is one more base topic,
     with a slash. If the connection is lost later, return what was collected until then.
+
     Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if the broker cannot be used. Raises OSError or UnicodeError
     if the password file cannot be read.
     """

@@ -35,7 +35,7 @@ _Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
 def _reported(attached: AttachedModule) -> _Reported:
-    """Return the state and the reachability that a driver last reported and the gateway stored. The absence reason is None.
+    """Return the state and the reachability that a driver last reported and the gateway stored. The third value is None.
 
     If no driver has reported the stored state, return no state, and count the module as reachable.
     """
@@ -95,7 +95,10 @@ class DrivenModule:
         if self.pictures is not None and isinstance(self.state, CameraState):
             self.pictures.set_on(self.state.on, 0.0)
         self.received_at: float | None = None
-        """The time of the last message about the state. None before it, and if the state may have changed since then."""
+        """The time of the last message about the state.
+
+        None before the first such message, and if the state may have changed since the last one.
+        """
         self._monotonic = monotonic
         self._quiet_since = monotonic()
         """The time (monotonic) of the last message about the state, of the last picture, or of the last message that the module

@@ -45,7 +45,7 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
 
 
 def describe_options(kind: DeviceKind) -> OptionSchema | None:
-    """Return the JSON Schema of the dialects that can drive modules of this kind, or None. The option `dialect` selects one."""
+    """Return the JSON Schema of the dialects that can drive modules of this kind, or None if there is no such dialect."""
     dialects = [options for options in get_args(Options) if kind in options.kinds]
     return msgspec.json.schema(reduce(or_, dialects)) if dialects else None
 

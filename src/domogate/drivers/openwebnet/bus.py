@@ -228,7 +228,7 @@ class Bus:
     # orders and reads
 
     async def execute(self, module: DrivenModule, order: Order) -> None:
-        """Execute the order, and wait until the device has confirmed it. Raises a fault if this fails."""
+        """Execute the order, and wait until the device has confirmed it. Raises a fault if the order is not confirmed."""
         await self._wait_gateway(order.deadline)
         try:
             async with asyncio.timeout(self._remaining(order.deadline)):
@@ -307,7 +307,7 @@ class Bus:
             raise DeviceOffline(f"the device is offline ({module.absence.why}): {module.absence.evidence}")
 
     async def read(self, module: DrivenModule, deadline: float) -> None:
-        """Read the module, and wait until it has answered or is known to be absent. Raises DeviceTimeout if it is neither.
+        """Read the module, and wait until it has answered or is known to be absent. Raises DeviceTimeout if neither happens.
 
         A device without a state is not asked.
         """

@@ -39,7 +39,7 @@ LEVELS = range(2, 11)
 """The WHAT of each level of a dimmer with ten levels: 2 is 20 %, 10 is 100 %. There is no 10 %, because WHAT 1 means on."""
 
 PULSES: Mapping[float, int] = MappingProxyType({0.5: 18, 30: 17, 60: 11, 120: 12, 180: 13, 240: 14, 300: 15, 900: 16})
-"""For each number of seconds for which an actuator can switch on: the WHAT of this command."""
+"""For each number of seconds: the WHAT of the command that switches an actuator on for this time."""
 _TIMED = frozenset(PULSES.values())
 _BLINKING = range(20, 30)
 _STEPS = (30, 31)

@@ -126,7 +126,10 @@ class AuditLog(AuditTrail):
         self._dropped = 0
         self._pseudonyms: dict[Id, str] = {}
         self._former_pseudonyms: dict[Id, str] = {}
-        """The pseudonyms of changed users. Such a user may be deleted, or deleted and added again with a new pseudonym."""
+        """The pseudonyms of changed users, for entries from before the change.
+
+        Such a user may be deleted now, or deleted and added again with a new pseudonym.
+        """
         self._user_changes = 0
         self._refusals = RefusalCounts(self._append, clock)
         self._noted = asyncio.Event()

@@ -102,9 +102,10 @@ class Consents:
         self._notes = notes
 
     async def find_choice(self, user: User, asked: ConsentRequest) -> Choice | None:
-        """Return an earlier choice of the person, if it allows the client all scopes of this request.
+        """Return the choice for this request if the person need not be asked, otherwise None.
 
-        If there are several such choices, the newest one counts. Return None if the person must be asked.
+        The person need not be asked if an earlier grant to the client has all scopes of the request. The choice has these
+        scopes and the plants of this grant. If there are several such grants, the newest one counts.
 
         The gateway's own pages get all scopes of the request without a question. For all other clients, the person is always
         asked about offline access. The person is also always asked about a client that another program could impersonate. Such

@@ -81,9 +81,9 @@ class Exchange:
     ) -> TokenSet:
         """Redeem a code for tokens (RFC 6749 §4.1.3).
 
-        Raises OAuthFault if the request is refused. If the code exists and the request is refused because of it, the code is
-        consumed and the grant is revoked, so a stolen code becomes useless. Reasons are: the code was redeemed before or has
-        expired, its user is not active, or the client, redirect URI or verifier does not fit.
+        Raises OAuthFault if the request is refused. An existing code is refused if it was redeemed before or has expired, if
+        its user is not active, or if the client, redirect URI or verifier does not fit. Then the code is consumed and its grant
+        is revoked, so a stolen code becomes useless.
         """
         require_grant(client, GrantType.AUTHORIZATION_CODE)
         if verifier is not None and not is_verifier(verifier):

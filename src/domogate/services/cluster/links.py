@@ -22,8 +22,8 @@ class LinkWatch:
     """Decides whether this member is cut off from the others.
 
     A member that has lost its connection is cut off if another member stays connected for the next `cut_off_after` seconds. If
-    the servers that carry the messages do not run, no member is connected, so no member hands over its shards. A member that
-    has never been connected counts as cut off, so that it takes no shards that it would soon hand over.
+    the NATS servers do not run, no member is connected, so no member hands over its shards. A member that has never been
+    connected counts as cut off, so that it takes no shards that it would soon hand over.
     """
 
     def __init__(

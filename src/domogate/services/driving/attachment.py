@@ -72,7 +72,8 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`earlier` is the task that ends the earlier object of this plant. This object reads the plant and ends only after it.
+        """`earlier` is the task that ends the earlier object of this plant. Until its end, this object does not read the plant
+        and does not end.
 
         `load` reads the plant from the store. `after_load` is called after that, even if `load` failed.
 

@@ -82,7 +82,7 @@ class Recorder:
             self._last.pop(module_id, None)
 
     def is_new(self, report: Report) -> bool:
-        """Whether the report differs from the last report of its module."""
+        """Whether the state or the reachability in the report differs from the last report of its module."""
         last = self._last.get(report.module_id)
         if last is None:
             return True

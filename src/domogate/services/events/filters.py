@@ -14,7 +14,8 @@ from domogate.services.rights.access import READ_SCOPE, SITE_SCOPES
 class EventFilter(msgspec.Struct, frozen=True):
     """The plants and kinds of events that a client asks for. An empty set of kinds means all kinds.
 
-    An empty set of plants means all plants of the user, including plants that the user gets later.
+    An empty set of plants means all plants of the user, including plants that the user gets later. In the stream of an
+    operator, it means all plants of the gateway.
     """
 
     plants: frozenset[Id] = frozenset()

@@ -14,6 +14,7 @@ MOST_PLACES = 500
 
 def check_limits(limits: Limits | None, topology: Topology, now: float, before: Limits | None = None) -> Limits | None:
     """Return the limits sorted and without duplicates, or None if they do not limit anything. Raises Invalid if they are wrong.
+
     `before` are the limits until now. A floor, ambient or module in these limits may stay, even if it was deleted from the
     plant. Otherwise a change of the period could remove all of them from the limits, and the guest would see the whole plant.
     """

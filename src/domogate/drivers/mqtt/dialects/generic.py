@@ -26,7 +26,7 @@ from domogate.drivers.mqtt.template import Scalar, Source, Target
 _MOST_SOCKETS = 32
 _MOST_AVAILABILITIES = 8
 _DIGITS = 6
-"""A value that is read is rounded to this number of decimals. Further decimals come from the multiplication by `scale`."""
+"""A value that is read is rounded to this number of decimals. More decimals would only show that `scale` is not exact."""
 
 
 def _between(low: float, high: float, *, whole: bool = False) -> Callable[[Scalar], float | None]:

@@ -93,7 +93,7 @@ class Announcement(msgspec.Struct, frozen=True):
         return default if number is None else number
 
     def words(self, name: str, default: Collection[str] = ()) -> Collection[str]:
-        """Return the texts in the list in the field `name`, or `default` if there is no list. Only 20 items are read."""
+        """Return the texts in the list in the field `name`, or `default` if there is no list. At most 20 items are read."""
         value = self.config.get(name)
         return {one for one in value[:_MOST_LISTED] if isinstance(one, str)} if isinstance(value, list) else default
 
