@@ -310,4 +310,4 @@ class Stream(LiveEvents):
 
 
 class _Pruned(Exception):
-    """Changes that the stream still needs were removed from the store. So it sends `reset` and the present states."""
+    """Changes that the stream still needs were removed from the store. So the stream sends `reset` and the present states."""

@@ -51,7 +51,7 @@ class RecentEvents:
         self._store = store
 
     async def list(self, home: Home, limit: int) -> Sequence[RecentEvent]:
-        """Return the newest events, the newest first."""
+        """Return the newest `limit` events, the newest first."""
         orders = await self._list_orders(home)
         changes = await self._store.list_newest_of(home.plant.id, MOST_CHANGES)
         turns = [change for change in changes if isinstance(change.event, StateChanged) and change.event.turned]

@@ -264,7 +264,7 @@ class Accounts:
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), passkey="renamed")
 
     async def remove_passkey(self, user_id: Id, passkey_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Remove one passkey. If the user has no second factor after that, also remove the recovery codes."""
+        """Remove one passkey. If the user has no second factor after that, also remove the recovery codes. Raises NotFound."""
         if not await self._store.remove_passkeys(user_id, passkey_id):
             raise NotFound(f"The user has no passkey {passkey_id}.")
         if not (await self.get_user(user_id)).has_second_factor:
@@ -295,7 +295,7 @@ class Accounts:
         return ended
 
     async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Revoke one grant. Its tokens are refused from the next request on."""
+        """Revoke one grant. Its tokens are refused from the next request on. Raises NotFound if the user has no such grant."""
         grant = await self._store.find_grant(grant_id)
         if grant is None or grant.user_id != user_id:
             raise NotFound(f"The user has no grant {grant_id}.")

@@ -96,7 +96,10 @@ class Clients:
         return secret
 
     async def delete(self, client_id: str, *, by: Actor = COMMAND_LINE) -> None:
-        """Delete the client and its grants. The tokens of the client are refused from the next request on."""
+        """Delete the client and its grants. The tokens of the client are refused from the next request on.
+
+        Raises NotFound if there is no client with this id.
+        """
         _refuse_own(client_id)
         if not await self._store.delete_client(client_id):
             raise NotFound(f"There is no client {client_id}.")

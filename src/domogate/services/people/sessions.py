@@ -120,7 +120,10 @@ class Sessions(SecondFactorChanges):
         return None
 
     async def confirm_person(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
-        """Return None if the password is right, or if it is empty and the login was recent. Otherwise return the reason."""
+        """Return None if the password is right, or if it is empty and the login was recent.
+
+        Otherwise return the reason why the password is refused.
+        """
         if not password and self.is_recent(person):
             return None
         return await self.confirm_password(person, password, address)

@@ -58,7 +58,7 @@ class WebhookAdministration:
         return ended
 
     async def list_dead(self, webhook_id: Id, *, after: int = 0, limit: int) -> Sequence[PendingDelivery]:
-        """Return dead letters in cursor order. Raises NotFound."""
+        """Return at most `limit` dead letters with cursors above `after`, in cursor order. Raises NotFound."""
         await self.get(webhook_id)
         return await self._store.list_pending(webhook_id, dead=True, after=after, limit=limit)
 

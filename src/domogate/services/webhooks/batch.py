@@ -122,7 +122,7 @@ class DeliveryBatch:
         """Whether the batch starts no more posts.
 
         After a failure, the batch starts more posts only while it has started fewer than `AT_ONCE` posts in total: perhaps the
-        receiver works, and refuses only this one event.
+        receiver works, and only this one post failed.
         """
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 
