@@ -64,8 +64,8 @@ class Setting(msgspec.Struct, frozen=True):
     only_served: bool = False
     """If true, only a running gateway uses the value.
 
-    Commands that do not start a gateway do not check the value. For example, the value is the path of a file, and this file may
-    be missing where such a command runs.
+    Only commands that start a gateway check the value. For example, the value is the path of a file, and this file may be
+    missing on a machine where other commands run.
     """
     panel: str = "Devices"
     """The heading under which --help and docs/settings.md list the setting."""

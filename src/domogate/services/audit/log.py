@@ -75,7 +75,7 @@ def note_done(audit: Audit, call: AuditedCall, action: AuditAction, what: str) -
 
 
 _AUDITED_FAILURES = (DeviceOffline, DeviceTimeout, DeviceRefused, Internal)
-"""`note_command` records a command only after these faults. After other faults, such as NoPlug, there was no command."""
+"""`note_command` records a fault only if it is one of these. After other faults, such as NoPlug, there was no command."""
 
 
 def note_command(audit: Audit, user_id: Id, what: str, outcome: OrderRecord | Fault, address: str) -> None:

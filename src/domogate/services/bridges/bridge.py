@@ -1,4 +1,4 @@
-"""One bridge: publishes the modules of a plant, and takes commands. Its memory is limited, whatever the broker sends."""
+"""One bridge: publishes the modules of a plant, and takes commands. Its memory is limited, even if a broker sends much."""
 
 import asyncio
 from collections import deque

@@ -68,8 +68,8 @@ class Propagation:
     ) -> None:
         """`list_others` returns the other members whose leases have not ended, without members that are cut off.
 
-        `bound` is in seconds. After this time, a write does not wait for a gateway that has not answered. This is safe, because
-        a gateway that does not know a change after this time refuses to answer requests.
+        `bound` is in seconds. After this time, a write stops waiting for gateways without an answer. This is safe, because a
+        gateway that still lacks a change after this time refuses to answer requests.
         """
         self._store = store
         self._messenger = messenger

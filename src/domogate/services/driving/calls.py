@@ -91,7 +91,7 @@ class DriverCall(msgspec.Struct, eq=False):
     """The deadline, as a time of the event loop."""
     outcome: Outcome[Any]
     at_driver: bool = False
-    """True while the driver works on the call. Only then is the call cancelled at the deadline."""
+    """True while the driver works on the call. The call is cancelled at the deadline only if this is true."""
     on_late: Callable[[], Awaitable[None]] | None = None
     """This function is awaited if the deadline passes while the driver works on the call."""
     late: bool = False

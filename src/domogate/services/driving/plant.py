@@ -203,7 +203,7 @@ class DrivenPlant:
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
         An order with a known id is not sent again. It gets the answer of the first order, or OrderKeyTaken if `order.once` is
-        True or the command differs. An order that was not stored because of an error of the gateway is not known.
+        True or the command differs. If an error of the gateway prevented that an order was stored, its id counts as unknown.
         Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))

@@ -1,6 +1,6 @@
 """Passes committed changes to the open event streams.
 
-A stream that does not depend on a change does no work for this change.
+Only the streams that depend on a change do work for this change.
 """
 
 import asyncio

@@ -35,7 +35,7 @@ class Placement(msgspec.Struct, frozen=True):
     """The result of a placement.
 
     `placed` has the modules that were added, `known` the ids of the modules that the plant already had. `left` has the modules
-    that were not added, because the pattern did not find exactly one room (ambient) of the plant for them.
+    that were not added, because the pattern found no room (ambient) of the plant for them, or several rooms.
     """
 
     placed: list[ModuleInRoom]
@@ -90,8 +90,8 @@ def place_modules(draft: TopologyDraft, modules: Sequence[Row[Module]], pattern:
     """Add the modules to the plant. The pattern chooses rooms for modules without an ambient. Without a pattern, these modules
     get no room.
 
-    The pattern finds the room in the name of a module, and the module is added under its name without the room. A module for
-    which the pattern does not find exactly one room is not added.
+    The pattern finds the room in the name of a module, and the module is added under its name without the room. It is added
+    only if the pattern finds exactly one room.
     """
     rooms = [ambient for ambient, _ in draft.ambients.values()]
     taken = {room.id: {module.name.casefold() for module in room.modules} for room in rooms}

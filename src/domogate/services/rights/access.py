@@ -1,7 +1,7 @@
 """Finds out who is calling, and decides whether a person may see a module of a plant now.
 
-Checks of rights run synchronously, because they need only the read model. A guest may see some parts of a plant
-for some time. So callers use the plant as `Access` shows it, and check again when the time `Access.until` has passed.
+The functions that decide about rights are not coroutines, because they need only the read model. A guest may see some parts of
+a plant for some time. So callers use the plant as `Access` shows it, and check again when the time `Access.until` has passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -31,7 +31,7 @@ class Outcome(Enum):
     """Nothing was sent, because the event is not for this webhook or the application may not see it."""
     ACCEPTED = auto()
     REFUSED = auto()
-    """The receiver answered with a status that means neither success nor BUSY nor GONE."""
+    """The receiver answered with a status other than 2xx, 410 and the statuses in `_BUSY`."""
     BUSY = auto()
     """The receiver answered with a status in `_BUSY`."""
     UNANSWERED = auto()

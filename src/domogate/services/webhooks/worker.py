@@ -173,7 +173,7 @@ class WebhookWorker:
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None], *, is_up: bool) -> None:
         """Store refused changes, and later changes of the same modules, as pending.
 
-        Then move the webhook's position forward: directly before the first change that was neither tried nor stored as pending.
+        Then move the webhook's position forward: directly before the first change that was not tried and is not pending.
         """
         pending = [
             self._to_pending(result)

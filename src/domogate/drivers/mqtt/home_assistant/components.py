@@ -142,4 +142,4 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "alarm_control_panel": "no kind of module is an alarm system",
     }
 )
-"""Components that become no module, with a reason that is not clear from the name of the component."""
+"""For some components that cannot become modules: the reason, because the name of the component does not show it."""
