@@ -169,7 +169,8 @@ class Consents:
     async def _list_own_grants(self, user: User, client: Client) -> list[Grant]:
         """Return the grants that the person gave to the client and that are still valid, the newest first.
 
-        Grants without a login time are left out: an operator made them, not this person.
+        A grant whose code was not redeemed is left out. Grants without a login time are left out too: an operator made them,
+        not this person.
         """
         grants = await self._store.list_grants(user.id)
         return [grant for grant in grants if grant.client_id == client.id and grant.auth_time is not None]

@@ -78,7 +78,7 @@ class OneTimeLinks:
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, token: str, user: User, purpose: LinkPurpose, *, sent_to: str | None) -> float:
-        """Store a link and return its expiry. Earlier links become invalid (`add_link` of the store).
+        """Store a link and return its expiry. Earlier links of the user with the same purpose become invalid (`add_link`).
 
         Call this after the mail: if the mail fails, the earlier link must stay valid. `sent_to` is the only e-mail address that
         gets the link. None if the link is shown and not mailed. Raises NotFound if the user has just been deleted.
