@@ -57,7 +57,7 @@ def verifies(verifier: str, challenge: str) -> bool:
 
 
 def half_hash(token: str) -> str:
-    """Return the claim at_hash for a token (OpenID Connect Core §3.1.3.6): one half of its hash.
+    """Return the claim at_hash for a token (OpenID Connect Core §3.1.3.6): the first half of its hash.
 
     Both our algorithms (ES256, RS256) use SHA-256.
     """

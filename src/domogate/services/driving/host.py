@@ -92,7 +92,7 @@ class Driving:
     async def stop(self) -> None:
         """Stop plants and drivers. Changes of devices that are not recorded yet are dropped.
 
-        Running calls are cancelled first. Their orders get no final state here; `Orders.settle` ends them later.
+        Running calls are cancelled before the drivers stop. Their orders get no final state here; `Orders.settle` ends them.
         """
         self._stopped = True
         await cancel(*self._background)

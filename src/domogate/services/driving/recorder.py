@@ -138,7 +138,7 @@ class Recorder:
         return self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report), confirms=True)
 
     async def _record_newest(self, report: Report, writing: Awaitable[None], *, confirms: bool = False) -> None:
-        """Wait until the report is written. `confirms` is true if the report confirms an order."""
+        """Wait until the report is written. `confirms`: it confirms an order. Raises DeviceTimeout, Internal like `confirm`."""
         last = self._last.get(report.module_id)
         if last is not None:
             last.number = self.next_number()

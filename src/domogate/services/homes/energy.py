@@ -177,7 +177,10 @@ class HomeHistory:
         return next((one.last for one in reversed(found) if one.measure == "energy" and one.at < at), None)
 
     async def _read_first_counter(self, module_id: Id, since: float, until: float) -> float | None:
-        """Return the first value of the counter in the period, for a counter that was not read before the period."""
+        """Return the first value of the counter in the period, for a counter that was not read before the period.
+
+        Return None if it was not read in the period either.
+        """
         _, found = await self._list_all(module_id, since, until)
         return next((one.low for one in found if one.measure == "energy"), None)
 
@@ -198,7 +201,7 @@ def _add(one: float | None, other: float | None) -> float | None:
 
 
 def _difference(begin: float | None, end: float | None) -> float | None:
-    """Return the difference between two values of a counter.
+    """Return the difference between two values of a counter, or None if one of the values is None.
 
     If the value at the end is less than half of the value at the beginning, the counter was replaced and began again at 0. Then
     return the value at the end. If it is lower, but not less than half, a power cut removed the last steps of the count, or the

@@ -60,7 +60,10 @@ class FaultOverlay:
         return state
 
     def cover_state(self, module_id: str, state: State | None, now: float | None = None) -> State | None:
-        """Return the state with the injected battery level or failure."""
+        """Return the state with the injected battery level or failure.
+
+        If `state` is None, make a state with only this value. Without such a fault, return `state`.
+        """
         battery = self.find(module_id, InjectedFault.BATTERY, now)
         if battery is not None and (state is None or isinstance(state, RemoteState)):
             level = Battery(battery.value)

@@ -21,7 +21,7 @@ class Reason(StrEnum):
     CAMERA_OFF = "camera-off"
     DEVICE_OFFLINE = "device-offline"
     DEVICE_TIMEOUT = "device-timeout"
-    """The command was sent and not confirmed in time. The device may have executed it."""
+    """The device did not confirm the command, or gave no picture, in time. It may have executed the command."""
     DEVICE_REFUSED = "device-refused"
     SLOW_DOWN = "slow-down"
     """The request was not checked, because too many requests from this IP address were refused."""

@@ -155,7 +155,10 @@ class _Parser:
         return Linear(name, self._take_path(), 1.0)
 
     def _parse_inside(self) -> Linear:
-        """Parse the text up to the closing parenthesis. In a call such as `float(value, 0)`, only the first argument counts."""
+        """Parse the text up to the closing parenthesis. In a call such as `float(value, 0)`, only the first argument counts.
+
+        Raises Unparsable if the parentheses are nested too deeply.
+        """
         self._depth += 1
         if self._depth > _DEEPEST:
             raise Unparsable
