@@ -126,7 +126,8 @@ async def _connect(broker: MqttBroker, deliver: Deliver) -> Connection:
 def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[FoundModule], list[SkippedDevice]]:
     """Return the modules in the announcements, and the devices that cannot become modules.
 
-    `broker` is the name of the broker, which becomes an option of the modules. None: the modules do not get this option.
+    `received` has the payloads of the announcements, by topic. `broker` is the name of the broker, which becomes an option of
+    the modules. None: the modules do not get this option.
     """
     found: list[FoundModule] = []
     skipped: list[SkippedDevice] = []

@@ -35,7 +35,7 @@ def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, Lig
 
 
 def light_properties(command: SetLight, before: LightState, *, has_levels: bool = True) -> Properties:
-    """Return the properties to send.
+    """Return the properties to send to a light with the state `before`.
 
     The level or colour of a light that stays off is not sent, because it would switch the light on.
     """

@@ -160,7 +160,7 @@ class AuditLog(AuditTrail):
     def note(
         self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
-        """Add an entry, which is written soon.
+        """Add an entry, which is written soon. `who` is the actor, for example a user id; `what` is the object of the action.
 
         An entry whose result is not `ok` counts as a refusal. Repeated refusals get one common entry, which has their number.
         """

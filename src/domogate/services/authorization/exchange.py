@@ -125,7 +125,8 @@ class Exchange:
     async def refresh(self, client: Client, refresh_token: str, scope: str | None, address: str = "") -> TokenSet:
         """Exchange a refresh token for new tokens (RFC 6749 §6, RFC 9700 §4.14).
 
-        Raises OAuthFault if the request is refused.
+        `scope` names the scopes of the new tokens, and must name only granted scopes. None means all granted scopes. Raises
+        OAuthFault if the request is refused.
 
         A client that did not get the answer may repeat the request for some seconds. Then the client gets the same new refresh
         token (Decision 0023).

@@ -73,7 +73,8 @@ def print_present(
 ) -> bytes:
     """Return the present states of the modules that the filter and the rights allow.
 
-    Each state is printed as a server-sent event. Like the event `reset`, these events have no field `id`.
+    Each state is printed as a server-sent event. Like the event `reset`, these server-sent events have no field `id`. The
+    CloudEvent in each of them has an id, which begins with `cursor`.
     """
     frames = []
     for module_id in module_ids:

@@ -135,7 +135,7 @@ class Hub:
     # streams
 
     async def open(self, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None = None) -> Stream:
-        """Open a stream.
+        """Open a stream. If `last_event_id` is given, the stream begins with the missed events after it, or with `reset`.
 
         Raises ScopeMissing if the scopes of the token allow none of the events of the filter. Raises NoSuchPlant or
         NotYourPlant if the caller has no access to a plant of the filter. Raises Unavailable if the gateway stops or has

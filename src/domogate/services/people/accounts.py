@@ -68,7 +68,7 @@ class Accounts:
     async def create_user(
         self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Actor = COMMAND_LINE
     ) -> tuple[User, IssuedLink]:
-        """Create a user without a password, and a link with which the user sets a password.
+        """Create a user without a password, and a link with which the user sets a password (see `issue_password_link`).
 
         The user becomes active when the password is set. Raises Invalid if the e-mail address or the name is refused, and
         Conflict if there is a user with this address. Raises MailFailed if the mail fails; then the user exists already.

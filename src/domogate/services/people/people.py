@@ -63,7 +63,8 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     ) -> Invited:
         """Invite a person. An active user becomes a member at once. Other people get an account and a link to set a password.
 
-        With `link=False` no link is made. Then an operator has to give the person a link.
+        With `link=False` no link is made. Then an operator has to give the person a link. If `show_link` is true, no mail is
+        sent; if a link was made, the result has its URL.
 
         Raises NotFound if there is no such plant, Invalid if the e-mail address or the limits are refused, and Conflict if the
         person has access or an invitation already. Raises MailFailed if the mail fails; then the invitation is stored already.
