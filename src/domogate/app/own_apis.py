@@ -1,4 +1,4 @@
-"""Builds our own surfaces from the parts of a gateway, except the management API.
+"""Builds our own surfaces from the parts of a gateway, except the management API. Also builds the OpenAPI documents.
 
 This module is imported when the first request for one of these surfaces arrives.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def build_surfaces(gateway: "Gateway") -> dict[bytes, ASGIApp]:
-    """Build our own surfaces, by the first segment of their paths."""
+    """Build our own surfaces except the management API, and /openapi. The keys are the first segments of their paths."""
     settings, verifier, audit = gateway.settings, gateway.verifier, gateway.audit
     serve = partial(serve_surface, settings)
     key_and_token = KeyAndToken(gateway.admission, verifier, audit)

@@ -20,7 +20,9 @@ S = TypeVar("S", bound=SqlSubject)
 
 DAY = 86_400.0
 _SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 2.0
-"""The deadline of the database is `_SHARE_OF_STORE` of the device deadline, but at least `_SHORTEST_STORE_DEADLINE` seconds."""
+"""In a gateway, the deadline of the database is `_SHARE_OF_STORE` of the device deadline, but at least
+`_SHORTEST_STORE_DEADLINE` seconds.
+"""
 _COMMAND_DEADLINE = 60.0
 
 

@@ -10,7 +10,7 @@ from domogate.settings import Settings
 
 
 class GatewayRuns(Exception):
-    """Another gateway uses the database, so this gateway does not start. The message says what to do."""
+    """Another gateway uses the database, so this gateway or command does not start. The message says what to do."""
 
 
 @contextmanager

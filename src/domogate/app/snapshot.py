@@ -1,4 +1,4 @@
-"""Reads the values of the database, the drivers and the disk for the metrics, once for each scrape.
+"""Collects the values of the database, the drivers and the disk for the metrics, at each scrape.
 
 A scrape is one request of a monitoring program for /metrics.
 """

@@ -59,12 +59,12 @@ LoopChoice = Callable[[Mapping[str, Any]], LoopFactory | None]
 
 
 def group(name: str, cls: type[PlainGroup] = PlainGroup) -> PlainGroup:
-    """Return the group of the commands of one noun: `domogate NAME …`. The text about the noun is in `commands.py`."""
+    """Return a new group for the commands of one noun: `domogate NAME …`. The text about the noun is in `commands.py`."""
     return cls(name, no_args_is_help=True)
 
 
 def top_level() -> PlainGroup:
-    """Return the group of the commands without a noun: `domogate COMMAND`."""
+    """Return a new group for commands without a noun: `domogate COMMAND`."""
     return PlainGroup()
 
 
@@ -83,7 +83,9 @@ class FlagGroup(msgspec.Struct, frozen=True):
 def command(
     group: PlainGroup, name: str, *, flags: Sequence[str] = WHERE, loop: LoopChoice | None = None
 ) -> Callable[[Body], Body]:
-    """Register an async function whose first parameter is the Settings. `flags` and --config become its options.
+    """Register an async function as the command `name` of the group. Its first parameter gets the Settings.
+
+    Its other parameters become options and arguments of the command. The settings in `flags`, and --config, become options too.
 
     `loop` gets the arguments of the command. It returns a function that makes the event loop, or None for the usual event loop.
 
@@ -256,10 +258,10 @@ def fail(message: str, code: int) -> NoReturn:
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator["Tools"]:
-    """Yield the tools of a command on an existing store. If there is no store, nothing is created: raises Mistake.
+    """Yield the tools of a command on an existing store. Raises Mistake if there is no store. Nothing is created.
 
-    Root is refused if the data folder belongs to another user, who could not read new files of root. A command that only reads
-    uses `reading` instead.
+    Raises OtherOwner if this process is root and the data folder belongs to another user, because this user could not read new
+    files of root. A command that only reads uses `reading` instead.
     """
     refuse_root(settings)
     async with reading(settings) as tools:
@@ -268,7 +270,7 @@ async def opened(settings: Settings) -> AsyncIterator["Tools"]:
 
 @asynccontextmanager
 async def reading(settings: Settings) -> AsyncIterator["Tools"]:
-    """Yield the tools of a command that only reads an existing store. If there is no store, raises Mistake.
+    """Yield the tools of a command that only reads an existing store. Raises Mistake if there is no store.
 
     Root may run such a command even if the data folder belongs to another user, because the command leaves no new file there.
     """
@@ -280,7 +282,7 @@ async def reading(settings: Settings) -> AsyncIterator["Tools"]:
 
 
 def refuse_missing(settings: Settings) -> None:
-    """Raise Mistake if there is no store."""
+    """Raises Mistake if the SQLite file of the store does not exist. A database on a server is not checked here."""
     from domogate.app import find_missing_file  # imports the database
 
     missing = find_missing_file(settings)

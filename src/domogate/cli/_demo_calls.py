@@ -14,14 +14,17 @@ from domogate.domain.plants import Module, PlantStatus
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A template of a call: its path still has placeholders for the plant and the module."""
+    """A template of a call: its path can have placeholders for the plant, the room and the module."""
 
     family: str
     operation: str
     purpose: str
     path: str
     about: tuple[DeviceKind, ...] = ()
-    """`{module}` is a reachable module of one of these kinds, `{ambient}` is its room, `{plant}` is its plant."""
+    """`{module}` is a reachable module of one of these kinds, `{ambient}` is its room, `{plant}` is its plant.
+
+    If there are no kinds, the call needs no module.
+    """
     body: str | None = None
     in_a_room: bool = False
     token: TokenKind = TokenKind.ID

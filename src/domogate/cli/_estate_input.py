@@ -19,7 +19,8 @@ OpenText = Callable[[], AbstractContextManager[TextIO]]
 def open_input(file: Path) -> Iterator[OpenText]:
     """Yield a function that opens the text of the file, or of standard input if the file is `-`.
 
-    The yielded function may be called twice, so standard input is copied to a temporary file.
+    The yielded function may be called more than once, so standard input is copied to a temporary file. Raises Mistake if the
+    file cannot be opened or is not UTF-8 text.
     """
     if str(file) == "-":
         with tempfile.TemporaryFile("w+", encoding="utf-8") as copy:

@@ -1,4 +1,8 @@
-"""Files that commands write. A file is written completely or not at all. It replaces another file only with --force."""
+"""Files that commands write. A file is written completely or not at all.
+
+A command with the flag --force calls `check_free` first, so it replaces a file only with this flag. The other functions replace
+an existing file.
+"""
 
 import os
 import sys
@@ -29,9 +33,9 @@ def check_folder(path: Path) -> None:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[BinaryIO]:
-    """Yield a new file that only its owner can read. The file gets its name when it is complete.
+    """Yield a new file that only its owner can read. When the file is complete, it gets its name and replaces an older file.
 
-    Without a path, yield standard output.
+    Without a path, yield standard output. Raises Mistake if the folder of the file does not exist.
     """
     if path is None:
         yield sys.stdout.buffer

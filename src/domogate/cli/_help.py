@@ -1,4 +1,4 @@
-"""Commands and groups of commands whose help has the options under headings."""
+"""A command whose help has its options under headings, and a group that lists its commands in the order of declaration."""
 
 import click
 

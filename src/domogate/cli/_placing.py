@@ -26,9 +26,11 @@ class Placed(msgspec.Struct, frozen=True):
 def place_modules(
     text: str, pattern: re.Pattern[str], found: Sequence[FoundModule], describe: Callable[[FoundModule, int], str]
 ) -> Placed:
-    """Add each module to the room whose name is a part of the module's name. The group `room` of `pattern` is this part.
+    """Add new modules to the rooms of an estate file. Return the new text, and the modules for which no room was found.
 
-    The new name of the module is the rest of its name, without the name of the room.
+    The name of each module is matched with `pattern`. The group `room` of the match is the name of the room, and the rest of
+    the name becomes the module's name. If the name does not match, or not exactly one room has the name in the group, the
+    module is not added: it is in `left`.
 
     A module that is already in the file is not added again. A module of the kind gateway (a bridge, such as Zigbee2MQTT) that
     matches no room is ignored, because it serves the whole plant.
@@ -111,7 +113,8 @@ def _is_in_braces(room: yaml.MappingNode) -> bool:
 def _last_line(node: yaml.Node) -> int:
     """Return the number of the last line of the node, without empty lines after it.
 
-    The end that the YAML parser reports is not used: it is the beginning of the next block.
+    The first line has the number 0. For a block, the YAML parser reports the beginning of the next block as its end, so this
+    end is not used.
     """
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]

@@ -1,4 +1,4 @@
-"""`domogate plant …`: whether plants are served, and who may use them. The estate file describes their content."""
+"""`domogate plant …`: lists, removes and restores plants, and changes who may use them. The estate file has their content."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`domogate version`."""
+"""`domogate version`: prints the version."""
 
 import platform
 

@@ -1,1 +1,1 @@
-"""Everything that all surfaces share: protocol guards, request ids, CORS, health, metrics, logs and drain."""
+"""The HTTP server, and everything that all surfaces share: guards, request ids, CORS, health, metrics, logs and drain."""

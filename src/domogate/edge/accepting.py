@@ -15,7 +15,7 @@ from domogate.edge.connections import Connections, Place
 from domogate.edge.listening import ManagedSocket, hold_new_connections
 
 _AT_ONCE = 32
-"""The number of connections that are accepted in one round of the event loop.
+"""The greatest number of connections that are accepted in one round of the event loop.
 
 Because of this limit, requests on open connections are answered quickly even while very many new connections arrive.
 """

@@ -1,4 +1,4 @@
-"""Checks that a gateway with these settings can do its work (`domogate doctor`). Nothing is changed."""
+"""Checks whether a gateway with the given settings can do its work (`domogate doctor`). The checks change nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -33,7 +33,10 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
-    """Check whether the settings fit together. A wrong value of a single setting was refused when the settings were loaded."""
+    """Check whether the settings fit together, and whether the pages are built.
+
+    A wrong value of a single setting was refused when the settings were loaded.
+    """
     wrong = False
     for check in (check_exposure, check_cluster):
         try:

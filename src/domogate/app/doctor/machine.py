@@ -16,7 +16,9 @@ from domogate.settings import Settings
 
 MB = 1_000_000
 LITTLE_SPACE, NO_SPACE = 1_000 * MB, 100 * MB
-"""In bytes. With less free space than `LITTLE_SPACE` there is a warning, with less than `NO_SPACE` there is a problem."""
+"""In bytes. With less free space than `LITTLE_SPACE`, or than the size of the database, there is a warning. With less than
+`NO_SPACE` there is a problem.
+"""
 
 
 def check_machine(settings: Settings, *, gateway_at: str | None) -> Iterator[Finding]:

@@ -48,7 +48,7 @@ class GatewayCheck(NamedTuple):
     id: str | None = None
     """The id of this gateway in its database. None if the gateway did not send its id: older versions never send it."""
     certificate: bytes | None = None
-    """The certificate (DER) with which this gateway answered."""
+    """The certificate (DER) with which this gateway answered. None without TLS."""
 
 
 async def check_network(settings: Settings, stored: Iterable[MqttBroker], *, gateway_runs: bool) -> AsyncIterator[Finding]:
