@@ -1,6 +1,6 @@
 """Compares the answers that people get from two databases, for `domogate move`.
 
-It compares the answers of the contract's read operations, encoded as clients get them.
+It compares the answers of the families' read operations, encoded as clients get them.
 """
 
 from math import inf

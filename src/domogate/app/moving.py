@@ -106,7 +106,7 @@ async def _compare_answers(old: Store, new: Store) -> int:
 
 
 async def _compare_reads(old: Store, new: Store, now: float) -> int:
-    """Compare the answers of the contract's read operations, for a random sample of users.
+    """Compare the answers of the families' read operations, for a random sample of users.
 
     Return the number of compared answers. Raises MoveRefused if two answers differ.
     """

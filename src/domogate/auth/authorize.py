@@ -138,7 +138,11 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     # --- the login ----------------------------------------------------------------------------------------------------
 
     async def _is_suitable_login(self, person: LoggedIn, asked: AuthorizationRequest) -> bool:
-        """Whether the login is recent enough, and is a login of the person that the application expects."""
+        """Whether the login is recent enough, and is a login of the person that the application expects.
+
+        Raises OAuthFault if another person has just logged in for this request, or if the id_token_hint is not an id token of
+        the client and the request forbids a login page.
+        """
         since = await self._find_since(asked)
         has_just_logged_in = since is not None and person.session.auth_time >= since
         if asked.id_token_hint is not None:

@@ -204,7 +204,7 @@ async def log_out(
     email: Email,
     applications: Annotated[bool, flag("--applications", "Also revoke the grants of all applications.")] = False,
 ) -> None:
-    """Log a user out of every browser. With --applications, the next request with any token of the user is refused."""
+    """Log a user out of every browser. With --applications, the gateway refuses all tokens that it has issued to the user."""
     async with changing(settings) as tools:
         user = await find_user(tools, email)
         ended = await tools.people.end_sessions(user.id)

@@ -90,7 +90,8 @@ async def run(
     """Serve until SIGTERM, SIGINT or `stop`, then drain: answer all requests that have arrived, and close idle connections.
 
     For the first `notice` seconds of the drain, connections are still accepted (Decision 0104). After `drain` seconds, or at a
-    second signal, all connections are aborted. `on_ready` is called when requests are accepted.
+    second signal, all connections are aborted. `on_ready` is called when requests are accepted. If it raises an exception, the
+    server drains, and the exception is raised.
     If `only_https` is true, every answer tells browsers to use only HTTPS (RFC 6797). The files of `tls` are read here, and
     again when they change. Raises CannotListen if these files or the ports cannot be used; then no request is accepted.
     `direct` answers direct requests; it is usually the same object as `app`.

@@ -258,7 +258,7 @@ class Edge:
 
 
 def _read_headers(headers: Sequence[Header]) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Return the request id that the client chose, the header Origin, and the method that a preflight request asks for."""
+    """Return the client's request id if it is safe, the header Origin, and the method that a preflight request asks for."""
     origin = wanted_method = given_id = None
     for name, value in headers:
         if name in _READ_HEADERS:

@@ -1,4 +1,4 @@
-"""Checks that a schema cannot express: names are unique, and references between records exist.
+"""Checks that a schema cannot express, for example that ids are unique and that references between records exist.
 
 The checks also run on a document with other mistakes, so that all mistakes are reported together. They skip malformed parts.
 """

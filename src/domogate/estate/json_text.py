@@ -1,8 +1,8 @@
 """Reads an estate file that is written as JSON. Programs write such files; the test kit does so too.
 
 JSON is also YAML, so the YAML parser can read these files, but it needs more time. The result is the same, except
-that the values have no line numbers. Text that may have a mistake raises NotSimple. Then the YAML parser must read the whole
-file.
+that the values have no line numbers. If the text may have a mistake, `read_json_parts` raises NotSimple. Then the YAML parser
+must read the whole file.
 """
 
 import json

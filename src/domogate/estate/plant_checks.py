@@ -1,4 +1,4 @@
-"""Checks within one plant: scenes and their modules, thermostats and their programs, units and their controllers."""
+"""Checks within one plant: time zone, limits of guests, scenes, programs of thermostats, units and their controllers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

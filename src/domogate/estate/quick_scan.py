@@ -1,4 +1,4 @@
-"""Reads a correct file of simple YAML or JSON quickly, in memory that does not grow with the file.
+"""Reads a correct file of simple YAML or short JSON quickly. The memory does not grow with the number of plants in the YAML.
 
 The quick scan does not explain mistakes. If it does not accept the file, the YAML parser must read the file from its beginning.
 """

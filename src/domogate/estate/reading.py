@@ -1,4 +1,4 @@
-"""Reads an estate file: parses and checks it plant by plant. A plant is used only after the whole file was checked."""
+"""Reads an estate file: parses and checks it plant by plant. A plant may be used only after the whole file was checked."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence

@@ -66,7 +66,7 @@ def _same(value: Any) -> Any:
 
 
 def short(number: float) -> float | int:
-    """Return 20 for 20.0, because a person would write 20."""
+    """Return a whole number as an int, such as 20 for 20.0, because a person would write 20. Other numbers stay as they are."""
     return int(number) if float(number).is_integer() and abs(number) < 1e15 else float(number)
 
 

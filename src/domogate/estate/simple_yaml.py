@@ -3,7 +3,7 @@
 Simple YAML has block lists, and block mappings with words as keys. A value is a plain text of usual characters, a quoted text,
 or a list or mapping in brackets. Each value is within one line. Each comment has its own line. For such text the result is
 the same as the result of the YAML parser, except that the values have no line numbers. Reading takes a fraction of the time.
-Other text raises NotSimple; then the YAML parser must read the whole file.
+For other text, `read_parts` raises NotSimple; then the YAML parser must read the whole file.
 """
 
 import json

@@ -175,7 +175,10 @@ def sender_to_wire(view: ModuleView) -> Sender:
 
 
 def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
-    """Return the notification, or None if the thermostat is offline: then E12 does not show its state either."""
+    """Return the notification. Return None if the event is not a state of a thermostat, or if the thermostat is offline.
+
+    While a thermostat is offline, E12 does not show its state either.
+    """
     event = notice.event
     if not isinstance(event, StateChanged) or not isinstance(event.state, ThermostatState) or not event.reachable:
         return None

@@ -1,6 +1,6 @@
-"""The ladder: finds the status for a fault.
+"""Finds the status of the answer to a fault.
 
-Each fault has an ordered list of statuses. An operation answers with the first status of this list that the operation declares.
+Each fault has a ladder: an ordered list of statuses. An operation answers with the first status of this list that it declares.
 Spec 7 gives the meanings of the statuses, Decision 0002 gives their order. OUTSIDE has the statuses with which an operation may
 answer without listing them.
 """

@@ -1,4 +1,4 @@
-"""The read operations of the contract without HTTP. `domogate move` compares their answers on two databases.
+"""The read operations of the families without HTTP. `domogate move` compares their answers on two databases.
 
 E11 and E15 are left out: their answers are new tickets, which differ each time. X7 is left out too: it lists webhooks, which
 `ReadServices` does not have. `domogate move` compares the rows of the webhooks instead.

@@ -56,9 +56,9 @@ class ExternalIssuer:
         await self._keys.stop()
 
     async def verify(self, unverified_token: bytes) -> ExternalClaims:
-        """Check the signature, times, audience and kind of the token, and return its claims.
+        """Check the signature and the claims of the token (times, audience, kind, client, e-mail address). Return the claims.
 
-        Raises TokenRefused if one of these checks fails.
+        Raises TokenRefused if a check fails, or if the keys of the issuer cannot be fetched.
         """
         header = read_header(unverified_token)
         if header.alg not in self._profile.algorithms:

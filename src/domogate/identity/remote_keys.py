@@ -141,7 +141,7 @@ class RemoteKeys:
 
 
 def read_keys(document: Any, algorithms: tuple[str, ...]) -> dict[tuple[str | None, str], PublicKey]:
-    """Return the keys by kid and algorithm. Raises FetchFailed if the document is not a key set.
+    """Return the keys by kid and algorithm. Raises FetchFailed if the document is not a key set, or has no usable key.
 
     Keys that the gateway cannot use are ignored, because a set may contain keys for other uses (RFC 7517 §5).
     """

@@ -30,7 +30,7 @@ _log = get_logger(__name__)
 
 
 class EmailPages(LoggedInPages):
-    """The pages at /auth/account/email."""
+    """The pages at /auth/account/email, on which people change their e-mail address."""
 
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)

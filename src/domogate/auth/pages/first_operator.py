@@ -19,7 +19,7 @@ _PATH = FIRST_OPERATOR_PATH.partition("?")[0]
 
 
 class FirstOperatorPages(SetPasswordPages):
-    """The page at /auth/first-operator?token=TOKEN."""
+    """The page at /auth/first-operator?token=TOKEN, on which a person becomes the first operator of a new gateway."""
 
     def routes(self) -> list[Route]:
         return [route_by_method(_PATH, get=self.show, post=self.accept)]

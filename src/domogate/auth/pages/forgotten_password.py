@@ -31,7 +31,7 @@ _log = get_logger(__name__)
 
 
 class ForgottenPasswordPages(PageGroup):
-    """The page at /auth/login/forgotten."""
+    """The page at /auth/login/forgotten, on which a person asks for a link to set a new password."""
 
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)

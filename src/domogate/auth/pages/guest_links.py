@@ -39,7 +39,7 @@ def describe_link(language: Language, link: InvitationLink, home: StoredPlant) -
 
 
 class GuestLinkPages(OwnerPages):
-    """The pages for invitation links, at /auth/account/plants/people/link."""
+    """The pages at /auth/account/plants/people/link, on which an owner makes and withdraws invitation links."""
 
     def routes(self) -> list[Route]:
         return [

@@ -40,7 +40,7 @@ class Typed(msgspec.Struct, frozen=True):
 
 
 class InvitationPages(SetPasswordPages):
-    """The pages at /auth/invitation?token=TOKEN."""
+    """The pages at /auth/invitation?token=TOKEN, on which a person joins the home of an invitation link."""
 
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)

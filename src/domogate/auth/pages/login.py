@@ -40,7 +40,7 @@ from domogate.services.people import (
 
 
 class LoginPages(PageGroup):
-    """The pages at /auth/login, and the pages for the second factor."""
+    """The pages at /auth/login, on which a person logs in, enters the second factor, or sets up a second factor."""
 
     def routes(self) -> list[Route]:
         return [

@@ -20,7 +20,7 @@ NOTICES = frozenset(("added", "renamed", "removed"))
 
 
 class PasskeyPages(LoggedInPages):
-    """The pages at /auth/account/passkeys."""
+    """The pages at /auth/account/passkeys, on which people list, add, rename and remove their passkeys."""
 
     start = PASSKEYS_PATH
 

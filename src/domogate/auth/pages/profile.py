@@ -16,7 +16,7 @@ LANGUAGE_NAMES: Final = {"de": "Deutsch", "en": "English", "fr": "Français", "i
 
 
 class ProfilePages(LoggedInPages):
-    """The page at /auth/account/profile."""
+    """The page at /auth/account/profile, on which people change their name and their language."""
 
     def routes(self) -> list[Route]:
         return [self.form(PROFILE_PATH, self.show, self.change)]

@@ -11,7 +11,7 @@ CODES_PATH = f"{ACCOUNT_PATH}/recovery-codes"
 
 
 class RecoveryCodePages(LoggedInPages):
-    """The page at /auth/account/recovery-codes."""
+    """The page at /auth/account/recovery-codes, on which people make new recovery codes."""
 
     def routes(self) -> list[Route]:
         return [self.form(CODES_PATH, self.show, self.renew, PasswordAgain.UNLESS_RECENT)]

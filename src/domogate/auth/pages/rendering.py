@@ -128,6 +128,8 @@ def _versioned(path: str, content: bytes) -> str:
 def form_target(url: str) -> str | None:
     """Return the narrowest source expression of a Content-Security-Policy that allows a redirect from a form to this URL.
 
+    Return None if the URL is not valid.
+
     Browsers apply form-action to every redirect that follows a form, so the policy must name the origin of the application's
     redirect URI. In two cases the expression is only the scheme: a native application's own scheme has no origin, and the
     grammar of the policy has no IPv6 addresses.

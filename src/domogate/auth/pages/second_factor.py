@@ -13,7 +13,7 @@ FACTOR_PATH = f"{ACCOUNT_PATH}/second-factor"
 
 
 class SecondFactorPages(LoggedInPages):
-    """The pages at /auth/account/second-factor."""
+    """The pages at /auth/account/second-factor, on which people switch the authenticator app on and off."""
 
     start = FACTOR_PATH
 

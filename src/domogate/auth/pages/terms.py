@@ -12,7 +12,7 @@ TERMS_PATH = f"{ACCOUNT_PATH}/terms"
 
 
 class TermsPages(LoggedInPages):
-    """The page at /auth/account/terms."""
+    """The page at /auth/account/terms, on which people read and accept the terms of use."""
 
     def routes(self) -> list[Route]:
         return [self.form(TERMS_PATH, self.show, self.accept)]
