@@ -16,7 +16,7 @@ from domogate.services.refusals import Reason, Refused
 MEDIA_TYPE = "application/problem+json"
 
 _BEGINNING, _END = 500, 100
-"""Of a long detail, only this number of characters from its beginning and from its end is sent.
+"""Of a long detail, only the first `_BEGINNING` characters and the last `_END` characters are sent.
 
 The middle is left out, because the detail may quote a long value.
 """
@@ -48,7 +48,9 @@ STATUS_OF: dict[type[Exception], int] = {
     refusals.MailFailed: 502,
     TooOften: 429,
 }
-"""The status of each fault. A fault that is not in this table is a failure of the gateway (500)."""
+"""The status of each fault and refusal. A fault that is not in this table is a failure of the gateway: 500, or 503 if it is
+temporary.
+"""
 
 
 REASON_OF: dict[type[Exception], Reason] = {

@@ -50,7 +50,7 @@ def parse_keys(text: str) -> dict[str, bytes]:
 
 
 def check_keys(text: str) -> str:
-    """Return the value of the setting `secret_key` unchanged. Raises ValueError if it has no key, or a part that is not a key."""
+    """Return the setting `secret_key` unchanged. Raises ValueError if it has no key, or a part that is not a key."""
     if not parse_keys(text):
         raise ValueError(_EXPLAINED)
     return text

@@ -75,14 +75,20 @@ class EstateFiles(Protocol):
 
     async def check(self, document: str) -> Sequence[Mistake]: ...
     async def find_difference(self, document: str, *, prune: bool, most: int, by: Id) -> ImportDifference:
-        """Return what an import would change. Raises Refused for a document with mistakes.
+        """Return what an import would change.
+
+        Raises Refused if the import would be refused, or if the store has too many modules for a comparison with `prune`.
 
         `most` is the largest number of changes of each kind of record in the result.
         """
         ...
 
     async def import_document(self, document: str, *, prune: bool, by: Id) -> ImportSummary:
-        """Import the document. Raises Refused for a document with mistakes; then nothing is imported."""
+        """Import the document.
+
+        Raises Refused, and imports nothing, if the document has mistakes or contradicts the store, or if `prune` would remove
+        the user `by`.
+        """
         ...
 
 
@@ -129,8 +135,9 @@ class DriverCatalogue(Protocol):
     async def set_connection(self, connection: DriverConnection) -> None:
         """Test the connection, store it and use it at once.
 
-        Raises DiscoveryFailed if the test fails. Raises Refused if connections of this driver cannot be stored, if the settings
-        of the gateway already have connections of this driver, or if a search for devices is running.
+        Raises DiscoveryFailed if the test fails. Raises Refused if the connection is not valid, if connections of this driver
+        cannot be stored, if the settings of the gateway already have connections of this driver, or if a search for devices is
+        running.
         """
         ...
 
@@ -231,5 +238,5 @@ class ManagementServices(msgspec.Struct, frozen=True):
     editor: PlantEditor
     drivers: DriverCatalogue
     make_backup: Callable[[], Awaitable[Backup]]
-    """Makes a backup of the database. Raises ValueError if the database is not SQLite."""
+    """Makes a backup of the database. Raises ValueError if the database is not SQLite, or if the backup fails."""
     long_tasks: LongTasks = msgspec.field(default_factory=LongTasks)

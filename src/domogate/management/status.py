@@ -50,7 +50,7 @@ class Status(msgspec.Struct, frozen=True):
     version: str
     monitor: Monitor
     duration_bounds: tuple[float, ...]
-    """In seconds. Requests are counted in groups by their duration (buckets); these are the longest durations of each group."""
+    """In seconds. Requests are counted in groups by their duration (buckets). Each bound is the longest duration of a group."""
     is_database_reachable: Callable[[], bool]
     clock_check: ClockCheck
     find_warnings: Callable[[], Mapping[ProblemKind, str]]

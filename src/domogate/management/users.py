@@ -56,7 +56,7 @@ class CreatedUserOut(OutputModel, frozen=True):
 
 class UserChange(InputModel, frozen=True, omit_defaults=True):
     email: str | UnsetType = UNSET
-    """The new e-mail address counts as not verified. The old e-mail address gets a mail about the change."""
+    """The new e-mail address counts as not verified. The old address gets a mail about the change, if mail is configured."""
     name: str | UnsetType = UNSET
     standing: Standing | UnsetType = UNSET
     operator: bool | UnsetType = UNSET

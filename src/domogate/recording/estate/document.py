@@ -177,7 +177,10 @@ _ANSWERS: tuple[tuple[re.Pattern[str], Any, Callable[[_Reader, tuple[str, ...], 
 
 
 def read_estate_of(exchanges: Iterable[Exchange], new_password: Callable[[], str]) -> SeenEstate:
-    """Make the lists of an estate file from the recorded exchanges. Raises BadRecording if the recording shows no plant."""
+    """Make the lists of an estate file from the recorded exchanges.
+
+    Raises BadRecording if the recording shows no plant, or a plant with too many modules.
+    """
     reader = _Reader()
     for exchange in exchanges:
         reader.read(exchange)
