@@ -52,7 +52,7 @@ class KitData:
     async def prepare(self, document: str, prepare: Prepare | None = None) -> None:
         """Make the initial data: the accounts of the kit, and the content of the estate file.
 
-        The function in the argument `prepare` may add data.
+        The function in the argument `prepare` may add data. Raises Invalid if the file has mistakes.
         """
         async with self._opened(self._folder / "base") as (tools, hasher):
             await tools.store.import_estate(await _kit_estate(hasher), prune=False)

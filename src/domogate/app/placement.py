@@ -18,7 +18,7 @@ class Placement(Protocol):
     """Decides which plants this gateway drives, and carries orders to the gateway that drives a plant."""
 
     held: Holdings | None
-    """The shards that this gateway drives. None means that this gateway drives all plants."""
+    """The shards that this gateway holds. None means that this gateway drives all plants."""
     fabric: Fabric
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
@@ -31,7 +31,7 @@ class Placement(Protocol):
 
     @property
     def is_cut_off(self) -> bool:
-        """True if the other gateways drive all plants, because this gateway has no connection to NATS."""
+        """True if this gateway has no connection to NATS while another gateway has one. The others then drive all plants."""
         ...
 
     @property

@@ -55,7 +55,10 @@ class NoTraces:
 
 
 def build_traces(settings: Settings, process: int | None = None) -> Tracing:
-    """Return the traces. Raises BadSettings if the settings ask for traces and the library for traces is missing."""
+    """Return the object that records traces, or NoTraces if the setting `trace_endpoint` is not set.
+
+    Raises BadSettings if this setting is set and the library for traces is missing.
+    """
     endpoint = settings.trace_endpoint
     if endpoint is None:
         return NoTraces()

@@ -39,7 +39,7 @@ _NOT_SUPPORTED = {
 
 
 class BadRedirect(Exception):
-    """The redirect URI cannot be trusted, so the browser is not redirected. The person sees the error."""
+    """The client or its redirect URI is missing or wrong, so the browser is not redirected. The person sees the error."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem)

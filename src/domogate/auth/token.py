@@ -42,7 +42,7 @@ class TokenEndpoints:
         return make_answer(200, b"", NO_STORE)
 
     async def introspect(self, request: Request) -> Answer:
-        """Say whether a token is valid, and what it contains (RFC 7662). Only clients with a secret may ask (§2.1)."""
+        """Say whether a token is valid, and what it contains. Only clients with a secret may ask (RFC 7662 §2.1)."""
         form = await self._read_form(request)
         client = await self._authenticate(request, form)
         if not client.confidential:

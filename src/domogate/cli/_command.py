@@ -258,7 +258,7 @@ def fail(message: str, code: int) -> NoReturn:
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator["Tools"]:
-    """Yield the tools of a command on an existing store. Raises Mistake if there is no store. Nothing is created.
+    """Yield the tools of a command on an existing store. Raises Mistake, and creates nothing, if there is no store.
 
     Raises OtherOwner if this process is root and the data folder belongs to another user, because this user could not read new
     files of root. A command that only reads uses `reading` instead.

@@ -36,7 +36,7 @@ def refuse_root(settings: Settings) -> None:
 
 
 def _find_program() -> str:
-    """Return the name of this program, or its path if sudo, which has its own PATH, would not find the name."""
+    """Return the name of this program. If sudo would not find the name, return the path: sudo has a PATH of its own."""
     beside = Path(sys.executable).with_name("domogate")
     return "domogate" if shutil.which("domogate", path=_PATH_OF_SUDO) or not beside.exists() else str(beside)
 

@@ -28,9 +28,9 @@ def place_modules(
 ) -> Placed:
     """Add new modules to the rooms of an estate file. Return the new text, and the modules for which no room was found.
 
-    The name of each module is matched with `pattern`. The group `room` of the match is the name of the room, and the rest of
-    the name becomes the module's name. If the name does not match, or not exactly one room has the name in the group, the
-    module is not added: it is in `left`.
+    The name of each module is matched with `pattern`. The group `room` of the match names the room (`match_names`), and the
+    rest of the name becomes the module's name. A module is not added, but is in `left` with the reason, if its name does not
+    match, if the group does not name exactly one room, or if this room is written in braces.
 
     A module that is already in the file is not added again. A module of the kind gateway (a bridge, such as Zigbee2MQTT) that
     matches no room is ignored, because it serves the whole plant.

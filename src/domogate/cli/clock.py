@@ -1,6 +1,6 @@
-"""`domogate clock …`: compares the clock that the gateways use with the clock time that a gateway stored last.
+"""`domogate clock …`: shows whether the clock of the gateways is right, and confirms that it is right.
 
-While the two times are far apart, no old data is pruned.
+While the clock is far from the clock time that a gateway stored last, no old data is pruned.
 """
 
 import click

@@ -1,4 +1,4 @@
-"""`domogate estate …`: the file that describes everything a gateway serves."""
+"""`domogate estate …`: makes, checks, imports and exports the file that describes everything a gateway serves."""
 
 import sys
 from collections.abc import Callable

@@ -53,7 +53,8 @@ async def invite(
 ) -> None:
     """Invite a person to a plant. An active user gets access at once. Other people get a link to set a password first.
 
-    The link is printed, or mailed if a mail server is configured. The flags limit a guest to some places and to a period.
+    If a mail server is configured, the link is mailed, except with --show-link. Otherwise it is printed. The other flags limit
+    a guest to some places and to a period.
 
     Example: `domogate plant invite "Hotel Sole" guest@example.com --room 203 --until 2036-11-22`
     """

@@ -51,7 +51,8 @@ async def add_user(
 ) -> None:
     """Add a user.
 
-    The user sets a password by a one-time link. The link is printed, or mailed if a mail server is configured.
+    The user sets a password by a one-time link. If a mail server is configured, the link is mailed, except with --show-link.
+    Otherwise it is printed.
     """
     async with with_address(settings) as tools:
         user, link = await tools.people.create_user(email, name, operator=operator, show_link=show_link)

@@ -127,7 +127,7 @@ class Gateway:
         client: str | None = None,
         seconds: float | None = None,
     ) -> Tokens:
-        """Return new tokens of the user. By default, they have all scopes of the client and the usual lifetime, for all plants."""
+        """Return new tokens of the user: by default with all scopes of the client, for all plants, with the usual lifetime."""
         body = {
             "user": user,
             "scopes": None if scopes is None else list(scopes),
