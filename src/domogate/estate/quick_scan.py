@@ -28,7 +28,7 @@ class QuickScan:
 
     def run(self, text: TextIO) -> EstateFile | None:
         """Return the content of the file without its plants. Return None if the file may have a mistake, or is neither
-        simple YAML nor JSON.
+        simple YAML nor short JSON (`MOST_TEXT`).
 
         Raises UnicodeDecodeError if the file is not UTF-8.
         """

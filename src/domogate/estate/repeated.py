@@ -13,7 +13,7 @@ HEAD = ("id", "internalId", "name")
 MARK = "\0"
 """The beginning of a list item that stands for a repeated record. A file cannot contain this character."""
 MOST_RESTS = 1_000
-"""The number of different rests for which results are cached. The rest of a record is its lines after HEAD."""
+"""The greatest number of different rests for which results are cached. The rest of a record is its lines after HEAD."""
 _LONGEST = 400
 _MOST_LINES = 8
 

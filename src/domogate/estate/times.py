@@ -10,7 +10,7 @@ from domogate.common.times import LATEST
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d)))?", re.ASCII).fullmatch
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_TIMES = 1_000
-"""The number of cached times. In an export, many modules have the same times."""
+"""The greatest number of cached times. In an export, many modules have the same times."""
 
 
 @lru_cache(_MOST_TIMES)

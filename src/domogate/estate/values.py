@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})").fullmatch
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
 _MOST_WORDS = 1_000
-"""The number of cached results: one for each schema and value of a key such as `kind`. A correct file needs some dozens."""
+"""The greatest number of cached results: one for each schema and value of a key such as `kind`. A correct file needs dozens."""
 NULLS = frozenset({"null", "~", ""})
 _BOOLEANS = {"true": True, "false": False}
 

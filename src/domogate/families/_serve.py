@@ -324,9 +324,10 @@ def check_content_type(value: bytes | None) -> None:
 
 
 def parse_body(body: bytes, to: type[T]) -> tuple[Any, T]:
-    """Return the JSON value of the body, and the same value as the declared type. Handlers must not change them.
+    """Return the JSON object in the body, and the same value as the declared type. Handlers must not change these two values.
 
-    The handler checks enumerations and ranges later. Raises MalformedRequest if the body is not valid JSON, or if types differ.
+    The handler checks enumerations and ranges later. Raises MalformedRequest if the body is not a JSON object, or if one of its
+    fields has a wrong type.
     """
     try:
         document = strict_json.parse_json(body)

@@ -32,7 +32,7 @@ def errors_of(operation: Operation, surface: Surface) -> dict[int, str]:
 
 
 def describe_surface(surface: Surface, *, base_url: str, version: str) -> dict[str, Any]:
-    """Return a valid OpenAPI 3.1 document. The schemas are made from the wire models."""
+    """Return the OpenAPI 3.1 document of the surface. Its schemas are made from the JSON models of the operations."""
     models = [one for operation in surface.operations for one in (operation.answer, operation.body)]
     schemas = Schemas([*(one for one in models if one not in (None, Response)), ProblemDetails])
     paths: dict[str, dict[str, Any]] = {}

@@ -86,7 +86,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 
 
 class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An accepted issuer and the format of its tokens. Raises ValueError for contradictory values."""
+    """An accepted issuer and the format of its tokens. Raises ValueError for wrong or contradictory values."""
 
     url: str
     """The claim `iss` of its tokens must be exactly this text."""

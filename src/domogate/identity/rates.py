@@ -12,7 +12,7 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _SLICES = 1_000
 
 _MOST_KEYS = 100_000
-"""The number of keys for which the requests of other gateways are counted.
+"""The greatest number of keys for which the requests of other gateways are counted.
 
 Without this limit, a stranger who can send messages between gateways could fill the memory with invented keys.
 """

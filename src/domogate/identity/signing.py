@@ -170,7 +170,7 @@ class TokenSigner:
         return (await self._keyring.find_current()).sign(claims, typ)
 
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
-        """Return the claims, or None if this gateway did not sign the text with this `typ`.
+        """Return the claims. Return None if no accepted key of the gateway has signed the text with this `typ`.
 
         The header is checked before the signature. This is safe, because the signature covers the header, and the headers that
         this gateway signs have only the fields `typ`, `alg` and `kid`.

@@ -19,7 +19,7 @@ _SECRET_HEADERS = frozenset((b"authorization", b"cookie", b"set-cookie", b"ocp-a
 _SECRET_SURFACES = frozenset(("auth", "tickets", "developer", "manage"))
 """First segments of paths. For these paths, the queries and the bodies of requests and answers are not recorded.
 
-They contain passwords, codes, keys or tickets.
+These queries and bodies contain passwords, codes, keys or tickets.
 """
 _REDACTED = "[redacted]"
 
