@@ -1,4 +1,6 @@
-"""Settings as flags: `serve` and `demo` have a flag for every setting, and other commands have flags for some settings.
+"""Settings as flags. Commands that run or check a gateway have flags for all settings, most other commands for some settings.
+
+A secret has a flag for a file with its value. Only a secret URL also has a flag for the value itself.
 
 In this module a flag is only text, like an environment variable. `settings/` parses and checks flags and variables.
 """
@@ -17,7 +19,7 @@ CONFIG_HELP = "TOML file with settings; flags and DOMOGATE_* variables have prec
 
 
 def flag_help(name: str) -> str:
-    """Return the help text of an option."""
+    """Return the help text of the flag for a setting, or for a file with the value of a setting. `name` is the flag's name."""
     if name in FILES:
         about = f" {DECLARED[FILES[name]].setting.help}" if DECLARED[FILES[name]].setting.metavar == "JSON" else ""
         flag = FILES[name].replace("_", "-")

@@ -48,7 +48,7 @@ class GuestFlags(FlagGroup, frozen=True):
 
 
 async def read_limits(tools: Tools, plant: Plant, guest: GuestFlags) -> tuple[Limits, str]:
-    """Return the limits, and a description of them to print."""
+    """Return the limits, and a description of them to print. Raises WrongUsage or Mistake for a wrong period or place."""
     stored = await tools.store.find_plant(plant.id)
     topology = Topology() if stored is None else stored.topology
     begin, end = optional_local_time(guest.valid_from), optional_local_time(guest.valid_until, end=True)

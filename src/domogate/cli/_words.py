@@ -32,7 +32,7 @@ def optional_moment(text: str | None) -> float | None:
 
 
 def optional_local_time(text: str | None, *, end: bool = False) -> float | None:
-    """Parse an optional time. Raises Mistake if it is not a time.
+    """Parse a time, and return the seconds since the epoch. Return None for None. Raises Mistake if the text is not a time.
 
     If the text is a day without a time, the result is the beginning of this day, or its end if `end` is True. The day is a day
     in the time zone of this machine.

@@ -132,7 +132,7 @@ def _print(outcome: Outcome, report: ReportFormat, output: Path | None) -> None:
 
 
 def _read(value: str) -> str:
-    """Return the value of a flag. If it is `@FILE`, return the content of this file."""
+    """Return the value of a flag. If it is `@FILE`, return the content of this file. Raises Mistake if this is not UTF-8."""
     try:
         return Path(value[1:]).read_text(encoding="utf-8").strip() if value.startswith("@") else value
     except UnicodeDecodeError:
@@ -140,7 +140,10 @@ def _read(value: str) -> str:
 
 
 def _read_header(name: str, value: str) -> str:
-    """Return the value of a flag that is sent in a header. The message of an error does not contain the value."""
+    """Return the value of a flag that is sent in a header. Raises WrongUsage if it is not one line of ASCII characters.
+
+    The message of this exception does not contain the value.
+    """
     text = _read(value)
     if not (text.isascii() and text.isprintable()):
         raise WrongUsage(f"{name}: the value must be one line of ASCII characters.")

@@ -63,7 +63,7 @@ async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) 
 
 
 async def _view(tools: Tools, plant_id: Id) -> PlantView:
-    """Return the plant as the gateway shows it, including injected faults."""
+    """Return the plant as the gateway shows it, including injected faults. Raises Mistake if the plant no longer exists."""
     stored = await tools.store.find_plant(plant_id)
     if stored is None:
         raise Mistake(f"the plant {plant_id} no longer exists.")

@@ -121,7 +121,7 @@ class DirectRequests:
         send: Send,
         loop: asyncio.AbstractEventLoop,
     ) -> asyncio.Task[None] | None:
-        """Answer a direct request, and call `send` with the reply. Returns a task if the reply is sent later.
+        """Answer a direct request, and call `send` with the reply. Returns a task if the reply is sent later, otherwise None.
 
         `loop` is the running event loop. The connection knows it, and `get_running_loop` makes a system call in Python 3.11.
         """

@@ -89,7 +89,7 @@ async def listen(
 async def _bind(
     host: str, port: int, setting: str, opened: contextlib.ExitStack, *, reuse_port: bool = False
 ) -> list[socket.socket]:
-    """Return one bound socket for each address of `host`, all on the same port."""
+    """Return one bound socket for each address of `host`, all on the same port. Raises CannotListen if this is not possible."""
     host_setting = setting.replace("port", "host")
     try:
         found = await asyncio.get_running_loop().getaddrinfo(

@@ -113,7 +113,7 @@ class _Scan:
             self._know_users(users, list(check_schema({_USERS: users})))
 
     def run(self, text: TextIO) -> tuple[EstateFile | None, Any]:
-        """Return the content of the file without its plants, and the users of the file.
+        """Return the content of the file without its plants, and the users of the file. Raises EstateMistakes.
 
         If plants were skipped, because the file has them before its users, the content is None. Then the caller must read the
         file again, with these users.

@@ -73,7 +73,7 @@ def _kind_of(path: Path, module: Record) -> DeviceKind | None:
 
 
 def driver_of(plant: Record, module: Record) -> str | None:
-    """Return the driver that the module names. If the module names no driver, return the driver that its plant names."""
+    """Return the driver that the module names, otherwise the driver that its plant names, or None if neither names a driver."""
     return text(module, "driver") or text(plant, "driver")
 
 

@@ -145,7 +145,10 @@ def _read_rows(part: str) -> list[_Row]:
 
 
 def _read_part(key: str, found: Raw) -> Raw:
-    """Return the value of the key in the mapping `found`. The value of `plants` is a list of one plant: return this plant."""
+    """Return the value of the key in the mapping `found`. The value of `plants` is a list of one plant: return this plant.
+
+    Raises NotSimple if it is something else.
+    """
     value = found.get(key) if isinstance(found, dict) else None
     if key != PLANTS:
         return value
@@ -165,6 +168,8 @@ def _read_entries(lines: str, read_short: Callable[[str], Raw]) -> dict[str, Raw
 
 class _Block:
     """Reads block lists and mappings from `rows`: the split lines of one plant or of another top-level key.
+
+    All methods raise NotSimple for other text.
 
     `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` are the records
     that `Repeats.cut` replaced: in `rows`, a list item with MARK and an index stands for each of them.
@@ -274,7 +279,7 @@ def _unquote(quoted: str) -> Raw:
 def _read_flow(text: str, at: int, depth: int) -> tuple[Raw, int]:
     """Read a list or mapping in brackets, or a value inside such a list or mapping.
 
-    Return the value and the position after the value.
+    Return the value and the position after the value. Raises NotSimple if the text is not simple YAML.
     """
     opening = text[at] if at < len(text) else ""
     if opening not in ("{", "["):

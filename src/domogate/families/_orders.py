@@ -176,7 +176,10 @@ def parse_end(text: str, offset_minutes: int, now: float) -> float:
 
 
 def _parse_date_time(text: str, offset_minutes: int) -> float:
-    """Return a time in seconds since the epoch. A text without a UTC offset is in the local time of the device, as in E12."""
+    """Return a time in seconds since the epoch. Raises ValueOutOfRange if the text is not a time.
+
+    A text without a UTC offset is in the local time of the device, as in E12.
+    """
     try:
         moment = datetime.fromisoformat(text) if _is_date_time(text) else None
     except ValueError:

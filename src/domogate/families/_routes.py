@@ -28,7 +28,7 @@ class Target(msgspec.Struct, frozen=True):
     subscription_id: Id | None = None
     reference: str = ""
     malformed: str | None = None
-    """What is wrong with a malformed id. The fault is raised later, because only callers with a valid token may see it."""
+    """What is wrong with an id, or None. The fault is raised later, because only callers with a valid token may see it."""
 
 
 class _Route(msgspec.Struct, frozen=True):

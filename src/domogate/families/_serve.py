@@ -165,8 +165,8 @@ class FamilyApp:
     def _check_principal(self, operation: Operation, principal: Principal) -> None:
         """Check the kind and grant type of the token (Spec 5.2), then its scopes (Spec 5.3), then the standing of the user.
 
-        The standing is checked only if the operation declares status 469. An expired password (469) is refused before expired
-        terms (470).
+        Raises a fault if one of them is refused. The standing is checked only if the operation declares status 469. An expired
+        password (469) is refused before expired terms (470).
         """
         family = self._family
         if principal.kind not in family.tokens and not (

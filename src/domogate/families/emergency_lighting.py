@@ -76,7 +76,7 @@ async def list_sites(services: ReadServices, call: Call) -> Answer:
 
 
 async def list_modules(_: ReadServices, call: Call) -> Answer:
-    """List the controllers and units with their last known states.
+    """List the controllers and units with their last known states. Raises NotASite if the plant is not a site.
 
     An offline module has the status 2 (no communication) and a communication failure (Decision 0008).
     """

@@ -33,7 +33,7 @@ class Plugs(msgspec.Struct):
 
 
 async def list_plugs(_: ReadServices, call: Call) -> Answer:
-    """List the plugs with their last known states. Offline plugs are also in the list (Decision 0008)."""
+    """List the plugs with their last known states, offline plugs too (Decision 0008). Raises NoPlug if there is no plug."""
     plugs = [
         WirePlug(view.module.id, view.module.name, _sockets(view.state))
         for view in call.plant.modules.values()

@@ -53,7 +53,7 @@ class NewLimits(InputModel, frozen=True):
 
 
 def read_limits(given: NewLimits | None) -> Limits | None:
-    """Return the limits. Raises Problem if an entry of a list is not an id, or if a time cannot be stored."""
+    """Return the limits, or None for None. Raises Problem if an entry of a list is not an id, or if a time cannot be stored."""
     if given is None:
         return None
     return Limits(

@@ -90,7 +90,7 @@ def read_change(body: InputModel, field: str, name: str) -> dict[str, Any]:
 
 
 def read_time(name: str, moment: datetime | None) -> float | None:
-    """Return a time of a body in seconds since the epoch.
+    """Return a time of a body in seconds since the epoch, or None for None.
 
     Raises Problem if the time is so far in the future that an answer could not print it.
     """

@@ -123,7 +123,7 @@ class RemoteKeys:
             self._fetching = None
 
     async def _discover(self) -> str:
-        """Return the URL of the keys.
+        """Return the URL of the keys. Raises FetchFailed if it cannot be found, or must not be used.
 
         The fetched metadata must name the issuer of the settings (OpenID Connect Discovery §4.3).
         """

@@ -107,7 +107,7 @@ class FaultRules:
         self._rules.clear()
 
     def take(self, facts: RequestFacts, kinds: Collection[FaultKind]) -> FaultRule | None:
-        """Return the first rule of these kinds that matches the request, and count its use."""
+        """Return the first rule of these kinds that matches the request, and count its use. Return None if no rule matches."""
         for rule in self._rules.values():
             if rule.kind in kinds and rule.matches(facts):
                 rule.use()

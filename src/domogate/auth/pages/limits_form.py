@@ -130,10 +130,11 @@ def _places_of(limits: Limits) -> list[tuple[str, Id]]:
 
 
 def _read_time(form: Form, field: str, before: float | None, zone: Zone) -> float | None:
-    """Read a time field. A browser sends `2036-11-20T14:00` without a time zone.
+    """Return the time in a field, or None if the field is empty. Raises WrongLimits if the text is not a time.
 
-    The time is in the time zone of the home, as the page says. `before` is the time that the form showed. A browser sends no
-    seconds. So if the person did not change the field, the result is the time `before`, with its seconds.
+    A browser sends `2036-11-20T14:00` without a time zone. The time is in the time zone of the home, as the page says. `before`
+    is the time that the form showed. A browser sends no seconds. So if the person did not change the field, the result is the
+    time `before`, with its seconds.
     """
     text = form.get(field)
     if not text or text == _print_field(before, zone):
