@@ -1,7 +1,8 @@
 """Makes a backup for a download.
 
 The backup file is opened, and then removed from its folder, before the download begins. The download reads the open file. So
-an interrupted download leaves no file behind.
+an interrupted download leaves no file behind. On Windows, which does not remove an open file, the file stays until the next
+backup.
 """
 
 import asyncio

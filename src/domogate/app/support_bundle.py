@@ -42,7 +42,10 @@ _ADDRESS = re.compile(
 
 
 async def collect(settings: Settings, findings: list[Finding], log: Path | None) -> dict[str, str]:
-    """Return the files of the bundle by their names. `findings` has the results of the doctor."""
+    """Return the files of the bundle by their names. `findings` has the results of the doctor.
+
+    If the doctor could not decrypt the secrets in the database, there are no files about the content of the database.
+    """
     files = {
         "README.txt": ABOUT,
         "about.json": _encode(_describe_installation()),

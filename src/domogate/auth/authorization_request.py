@@ -73,7 +73,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_client_id(pairs: Pairs) -> str:
-    """Return the parameter client_id. Raises BadRedirect if it is missing or occurs twice."""
+    """Return the parameter client_id. Raises BadRedirect if it is missing or occurs more than once."""
     found = [value for name, value in pairs if name == "client_id" and value]
     if len(found) != 1:
         raise BadRedirect(

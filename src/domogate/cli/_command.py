@@ -209,7 +209,7 @@ def reporting_errors() -> Iterator[None]:
 
 
 def _output_is_closed() -> bool:
-    """Whether the program that reads our standard output has ended, as in `| head`.
+    """Whether the program that reads our standard output has ended, as in `| head`. If so, further output is dropped.
 
     A closed output is not an error to report.
     """

@@ -1,7 +1,7 @@
 """Files that commands write. A file is written completely or not at all.
 
-A command with the flag --force calls `check_free` first, so it replaces a file only with this flag. The other functions replace
-an existing file.
+A command with the flag --force calls `check_free` first, so it replaces a file only with this flag. `open_output` and
+`write_file` replace an existing file.
 """
 
 import os

@@ -35,7 +35,7 @@ def print_json(value: Any) -> None:
 
 
 def print_list(as_json: bool, shown: Any, columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
-    """Print a list as JSON or as a table."""
+    """Print a list: `shown` as JSON if `as_json` is true, otherwise `columns` and `rows` as a table."""
     if as_json:
         print_json(shown)
     else:
@@ -49,7 +49,7 @@ def print_records(as_json: bool, records: Sequence[Mapping[str, Any]], columns: 
 
 
 def print_fields(fields: Iterable[tuple[str, str | None]]) -> None:
-    """Print one `name: value` on each line."""
+    """Print one `name: value` on each line. A dash is printed for an empty or missing value."""
     for name, value in fields:
         click.echo(f"{name}: {value or '-'}")
 

@@ -24,7 +24,7 @@ class Parts(Protocol):
 
 
 async def make_ready(parts: Parts, signer: Signer, file: EstateFile, client_id: str, key: str) -> Ready:
-    """Return the content of the ready file. The tokens belong to the client with this id."""
+    """Return the content of the ready file. The tokens belong to the client with this id. `key` is the subscription key."""
     client = await parts.store.find_client(client_id)
     assert client is not None
     users = [

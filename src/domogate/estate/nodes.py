@@ -43,9 +43,9 @@ Node: TypeAlias = Scalar | Listing | Mapping
 
 
 def locate(root: Node, path: Path, *, key: bool = False) -> tuple[int, int]:
-    """Return the position of the value at the path. If `key` is true, return the position of its key.
+    """Return the line and the column of the value at the path. If `key` is true, return those of its key.
 
-    If the value is missing, return the position of its nearest parent.
+    If the value is missing, return the line and the column of its nearest parent.
     """
     node, place = root, (root.line, root.column)
     for step in path:

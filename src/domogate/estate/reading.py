@@ -113,7 +113,9 @@ class _Scan:
             self._know_users(users, list(check_schema({_USERS: users})))
 
     def run(self, text: TextIO) -> tuple[EstateFile | None, Any]:
-        """Return the content of the file without its plants, and the users of the file. Raises EstateMistakes.
+        """Return the content of the file without its plants, and the users of the file.
+
+        Raises EstateMistakes if the file has mistakes.
 
         If plants were skipped, because the file has them before its users, the content is None. Then the caller must read the
         file again, with these users.

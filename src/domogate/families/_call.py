@@ -41,7 +41,7 @@ _NOT_IN_PATH: Any = None
 class Call(msgspec.Struct):
     """A call that has passed all checks except the checks of values in its body.
 
-    `plant`, `ambient` and `module` are set only if the path of the operation has such a parameter.
+    The fields from `plant` on are set only if the path of the operation has such a parameter.
     """
 
     principal: Principal

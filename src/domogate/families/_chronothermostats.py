@@ -175,7 +175,7 @@ def sender_to_wire(view: ModuleView) -> Sender:
 
 
 def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
-    """Return the notification. Return None if the event is not a state of a thermostat, or if the thermostat is offline.
+    """Return the notification. Return None if the event is not about a state of a thermostat, or if the thermostat is offline.
 
     While a thermostat is offline, E12 does not show its state either.
     """

@@ -58,7 +58,7 @@ def _repeatable_parameters(query: type[msgspec.Struct]) -> frozenset[str]:
 
 
 def read_header(request: Request, name: str) -> str | None:
-    """Return the value of a header, or None if it is missing. Raises Problem if the header occurs twice."""
+    """Return the value of a header, or None if it is missing. Raises Problem if the header occurs more than once."""
     sent = find_headers(request, name.lower().encode())
     if len(sent) > 1:
         raise Problem(400, f"The header {name} occurs more than once.")

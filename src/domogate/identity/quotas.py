@@ -66,7 +66,10 @@ class UsageCounter:
         return usage
 
     async def write(self, today: int) -> None:
-        """Write the pending counts to the store. If the write fails, the next call writes these counts."""
+        """Write the pending counts to the store. If the write fails, the next call writes these counts.
+
+        After a write, forget the subscriptions whose counts are of another day.
+        """
         batch = [(usage, usage.pending) for usage in self.unwritten]
         if batch:
             counts = [Usage(usage.subscription_id, print_day(usage.day or today), count) for usage, count in batch]

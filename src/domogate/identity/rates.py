@@ -83,7 +83,7 @@ class RateWindow:
         self._count += number
 
     def count(self, now: float) -> int:
-        """Return the number of requests in the window that ends now."""
+        """Return the number of requests in the window that ends now. Forget the requests that are outside this window."""
         slices = self._slices
         if slices and slices[-1].newest > now:  # the clock was set back: the old times cannot be used
             slices.clear()

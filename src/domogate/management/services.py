@@ -195,7 +195,7 @@ class ManagementStore(
 
 
 class Backup(msgspec.Struct, frozen=True):
-    """A backup in an open file, its size in bytes, and the id of the secret key that a restore needs."""
+    """A backup in an open file, its size in bytes, and the id of the secret key that a restore needs (None: no key)."""
 
     file: BinaryIO
     size: int

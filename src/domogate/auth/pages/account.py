@@ -76,7 +76,7 @@ class WebhookRow(msgspec.Struct, frozen=True):
 
 
 class SessionRow(msgspec.Struct, frozen=True):
-    """A browser in which the person is logged in."""
+    """A browser in which the person is logged in. `here` is true for the browser that shows the page."""
 
     id: Id
     agent: Agent

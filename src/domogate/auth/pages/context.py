@@ -149,7 +149,8 @@ class PageContext(msgspec.Struct, frozen=True):
     ) -> Response:
         """Render a page for `person`.
 
-        If `person` is None, the form token comes from the visit cookie. `wait` is the number of seconds until the next try.
+        If `person` is None, the form token comes from the visit cookie; a browser without this cookie gets one. `wait` is the
+        number of seconds until the next try.
         `passkey_options` are the options that the script passes to the browser.
         """
         visit: str | None = None
@@ -184,7 +185,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return self.render(request, "recovery_codes.html", person=person, codes=codes, then=then)
 
     async def finish_login(self, request: Request, login: LoginComplete, return_to: str | None) -> Response:
-        """Redirect to the page that needed the login, or to the account page."""
+        """Redirect to the page that needed the login, or to the account page. The response sets the session cookie."""
         await self.people.remember_page_language(login.person.user, self.language_for(request, return_to).code)
         response = see_other(return_to or ACCOUNT_PATH)
         self.set_session(response, login)
@@ -211,7 +212,10 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     def ask_second_factor(self, needed: SecondFactorNeeded, return_to: str | None) -> Response:
-        """Redirect to the page that asks for the second factor, or to the page on which the person sets up a second factor."""
+        """Redirect to the page that asks for the second factor, or to the page on which the person sets up a second factor.
+
+        The response sets a cookie that continues this login.
+        """
         path = SET_UP_PATH if needed.set_up else CODE_PATH
         response = see_other(self.login_url(return_to).replace(LOGIN_PATH, path, 1))
         self.cookies.set(response, PENDING_COOKIE, needed.cookie)

@@ -51,7 +51,7 @@ class Language:
         return self.count("time.months", seconds // _MONTH)
 
     def wait(self, seconds: int) -> str:
-        """Return a waiting time as text, rounded up."""
+        """Return a waiting time as text: in seconds if it is shorter than two minutes, otherwise in minutes, rounded up."""
         if seconds < 2 * _MINUTE:
             return self.count("wait.seconds", seconds)
         return self.count("wait.minutes", -(-seconds // _MINUTE))
