@@ -73,17 +73,17 @@ async def send_answer(send: Send, answer: Answer) -> None:
 
 
 def find_headers(request: Request, wanted: bytes) -> list[bytes]:
-    """Return the values of all headers with this name. The name is in lower case."""
+    """Return the values of all headers with the name `wanted`, which must be in lower case."""
     return [value for name, value in request.headers if name == wanted]
 
 
 def find_header(request: Request, wanted: bytes) -> str | None:
-    """Return the value of the first header with this name, or None if there is none. The name is in lower case."""
+    """Return the value of the first header with the name `wanted` (in lower case), or None if there is no such header."""
     return next((value.decode("latin-1") for name, value in request.headers if name == wanted), None)
 
 
 def join_header(headers: Sequence[Header], wanted: bytes) -> bytes | None:
-    """Return the value of a header that is a list, or None if it is missing. The name is in lower case.
+    """Return the value of the header `wanted` (in lower case), which is a list. Return None if there is no such header.
 
     A client or a proxy may write a list as several headers of the same name (RFC 9110 §5.3).
     """

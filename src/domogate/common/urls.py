@@ -33,8 +33,9 @@ def is_host(host: str) -> bool:
 def normalize_url(url: str) -> str:
     """Return an http(s) URL as browsers write it: scheme and host in lower case and ASCII, and without the scheme's usual port.
 
-    A slash at the end is removed. So the URL begins with the origin that a browser sends and compares. A malformed URL is
-    returned as it is.
+    User, password, query, fragment and slashes at the end are removed. So the URL begins with the origin that a browser sends
+    and compares. A host with a letter such as `ß`, which the codec `idna` would replace by other letters, stays the same. A
+    malformed URL is returned as it is.
     """
     if (parts := split_url(url)) is None:
         return url

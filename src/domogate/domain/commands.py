@@ -131,7 +131,7 @@ class OrderState(StrEnum):
     EXPIRED = "expired"
     """The deadline passed before the order was sent or, if `sent_at` is set, before the device confirmed the order."""
     UNKNOWN = "unknown"
-    """The order was sent, but its outcome was not stored: the process ended before, or the write failed."""
+    """The order was sent, but its outcome was not stored: the process ended too early, or the write of the outcome failed."""
 
     @property
     def is_end(self) -> bool:

@@ -211,7 +211,7 @@ class EchoTimeout(Fault):
 class Internal(Fault):
     """The gateway failed.
 
-    `is_temporary`: the same request may succeed later, for example because the database could not be reached.
+    `is_temporary` is True if the same request may succeed later, for example because the database could not be reached now.
     """
 
     code = 5999

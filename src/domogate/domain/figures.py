@@ -23,10 +23,10 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     failing_webhooks: int
     pending: int
     oldest_pending: float | None
-    """The time of the oldest event whose delivery is pending. None if no delivery is pending and all receivers are available.
+    """The earliest of these times: of the events whose delivery is pending, and since which a receiver has been unavailable.
 
-    If a receiver has been unavailable since before this time, or if no delivery is pending, it is the time since which the
-    receiver has been unavailable. The events of an unavailable receiver wait in the change feed; `pending` does not count them.
+    None if no delivery is pending and all receivers are available. The events of an unavailable receiver wait in the change
+    feed; `pending` does not count them.
     """
     dead_letters: int
     open_orders: int

@@ -200,7 +200,7 @@ class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
     charge: int | None = None
     """The charge of a unit's battery in percent."""
     charging_since: float | None = None
-    """The time from which the battery has been charging or full, without being used."""
+    """The time since which the unit has charged its battery, or kept it full, without using it."""
     testing: EmergencyTestKind | None = None
     """The test that is running now."""
     function_test: EmergencyTest | None = None

@@ -127,7 +127,7 @@ class NotHeld(Exception):
 class DeviceHost(Protocol):
     """The part of the gateway that drives plants. It receives orders and questions from the fabric.
 
-    Each method ends at most 0.1 s after its deadline. In this time, the outcome of an order is written.
+    Each method ends at most 0.1 s after its deadline. In these 0.1 s, the outcome of an order is written.
 
     In a cluster, all methods raise NotHeld for a plant that another gateway drives.
     """

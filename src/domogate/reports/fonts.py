@@ -1,8 +1,8 @@
 """Chooses the font of a report.
 
-Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, the installed font that
-has most of these letters is embedded. If the font does not have a letter, a similar text is printed, for example the letter
-without its accent, or else a question mark.
+Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, the font of `CANDIDATES`
+that has most of these letters is embedded, if it is installed. If the font does not have a letter, a similar text is printed,
+for example the letter without its accent, or else a question mark.
 """
 
 import unicodedata
@@ -74,8 +74,8 @@ def _is_visible(letter: str) -> bool:
 def choose_typeface(texts: Iterable[str]) -> Typeface:
     """Return Helvetica if it can print all letters of the texts.
 
-    Otherwise return the installed font that has most of the letters that Helvetica does not have. If no font has any of them,
-    return Helvetica.
+    Otherwise return the installed font of `CANDIDATES` that has most of the letters that Helvetica does not have. If none of
+    these fonts has any of them, return Helvetica.
     """
     letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}
     foreign = {letter for letter in letters if letter > 255 and not chr(letter).translate(_SPELLED).isascii()}

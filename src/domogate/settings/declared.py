@@ -38,9 +38,9 @@ DECLARED: dict[str, DeclaredSetting] = _declare()
 FILES: dict[str, str] = {
     f"{name}_file": name for name, one in DECLARED.items() if one.setting.secret and f"{name}_file" not in DECLARED
 }
-"""Settings that `loading.py` replaces by the content of the file that they name, and the setting that gets this content.
+"""For each setting that names a file with a secret: the setting that `loading.py` sets to the content of this file.
 
-For example, `smtp_password_file` names the file with `smtp_password`.
+For example, `smtp_password_file` names the file whose content becomes `smtp_password`.
 """
 
 

@@ -22,7 +22,7 @@ _SOME_EXPIRED = DirectStatement(
 
 
 class _Counts:
-    """The stored counts of some attempts. The changed counts are written together at the end, by `write`."""
+    """The stored counts of some attempts. `save` and `remove` only note changes; `write` stores all of them together."""
 
     def __init__(self, tx: Transaction, given: Sequence[Attempt], at: float) -> None:
         self._tx = tx

@@ -22,7 +22,7 @@ if sys.platform != "win32":
 _PAGES_A_STEP = 4_096
 """The number of pages in one step of the copy (16 MB). After each step, the copy stops if the backup is not wanted any more."""
 _CHECK_EVERY = 10_000
-"""While SQLite checks a backup, it asks each time after this number of its steps whether the backup is still wanted.
+"""The check of a backup in SQLite asks after each such number of steps whether the backup is still wanted.
 
 If the backup is not wanted any more, the check stops.
 """
@@ -188,8 +188,8 @@ def compare_backups(old_path: Path, new_path: Path) -> str | None:
     """Compare the content of two files.
 
     If the first file is a backup with more content than the second file, return a sentence about the difference. Otherwise
-    return None. More content means: later changes, or more plants, modules or users. If the second file continues the history
-    of the first file, only later changes count. Raises ValueError if the second file cannot be read.
+    return None. More content means: later changes, or more plants, modules or users. If the second file is a later state of the
+    same store as the first file, only later changes count. Raises ValueError if the second file cannot be read.
     """
     try:
         with _reading(old_path) as connection:
@@ -311,7 +311,7 @@ def _remove_unless_held(path: Path) -> None:
 
 
 def _lock(file: BinaryIO) -> None:
-    """Lock the file. Raises OSError if another process has locked it. On Windows, only close the file."""
+    """Lock the file. Raises OSError if another process has locked it. On Windows, close the file instead."""
     if sys.platform == "win32":
         file.close()  # Windows does not remove or rename open files.
     else:

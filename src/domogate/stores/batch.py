@@ -227,7 +227,7 @@ class WriteQueue:
             self._arrived.notify()
 
     def end_wake(self) -> bool:
-        """Return whether `wake` was called and `take` has not returned an empty list since then. Forget this call of `wake`."""
+        """Return True if `wake` was called after `take` last returned an empty list. Forget this call of `wake`."""
         with self._arrived:
             woken, self._woken = self._woken, False
             return woken
@@ -238,11 +238,10 @@ class WriteQueue:
             self._arrived.notify()
 
     def expect(self, number: int) -> None:
-        """Set the number of callers that `take` waits for. Call this directly before callers get their answers.
+        """Let `take` wait for `number` callers and for the callers that are already in the queue.
 
-        `number` is the number of these callers: they may come again. The callers that are already in the queue are added to
-        this number. So `take` returns the writes of all these callers as one group. Otherwise the callers would form two groups
-        that alternate.
+        Call this directly before `number` callers get their answers, because they may write again at once. So `take` returns
+        the writes of all these callers as one group. Otherwise the callers would form two groups that alternate.
         """
         self._expected = number + len(self._pending)
 

@@ -1,7 +1,7 @@
-"""The index of changes by plant in a SQLite database. It gets many changes at once (Decision 0147).
+"""The index of changes by plant in a SQLite database: a table to which many changes are added together (Decision 0147).
 
-An ordinary index would get each change with the commit of this change. Nearly every change is of another plant than the change
-before it, so each change would need its own page of the index. SQLite writes each changed page to its log completely.
+An ordinary index would get each change with the commit of this change. Two consecutive changes are nearly always of different
+plants, so they would change different pages of the index. SQLite writes each changed page to its log completely.
 
 A row with an empty plant id says that the index has all changes up to the cursor of the row. Later changes are found without
 the index.
@@ -33,7 +33,7 @@ from domogate.stores.direct import DirectStatement, Write
 from domogate.stores.tables.feed import changes, changes_by_plant
 
 INDEXED_TOGETHER = 500
-"""The index gets about this number of changes at once. A query reads at most about as many changes without the index."""
+"""About this number of changes is added to the index at once. A query reads at most about as many changes without the index."""
 
 _ALL_UP_TO = ""
 _COLUMNS = ["plant_id", "cursor"]

@@ -23,8 +23,8 @@ _NEWEST_CHANGE = select(changes.c.at).order_by(changes.c.cursor.desc()).limit(1)
 def find_last_time(connection: Connection) -> float | None:
     """Return the stored time of a gateway's clock.
 
-    If no such time is stored, return the time of the newest change, or None if there is no change. Examples are a store of an
-    earlier version, and a store that only `domogate` commands have used.
+    If no such time is stored, return the time of the newest change, or None if there is no change. A store of an earlier
+    version has no such time, and neither has a store that only `domogate` commands have used.
     """
     found = connection.execute(_LAST_TIME).scalar()
     return found if found is not None else connection.execute(_NEWEST_CHANGE).scalar()

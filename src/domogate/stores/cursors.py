@@ -20,9 +20,9 @@ from domogate.stores.tables.feed import changes
 Rows = Sequence[Row[*tuple[Any, ...]]]
 
 MOST_EVENTS = 0xFFFF
-"""The number of events for which each transaction has cursors. On PostgreSQL, a cursor has 16 bits for the number of an event.
+"""The number of cursors that each transaction has for its events. A transaction with more events calls `reserve_cursors`.
 
-A transaction with more events calls `Database.reserve_cursors`.
+On PostgreSQL, a cursor has 16 bits for the number of the event in its transaction.
 """
 
 SELECT_CHANGES = select(changes.c.cursor, changes.c.at, changes.c.event).order_by(changes.c.cursor)

@@ -166,7 +166,7 @@ class Database(ABC):
 
     @abstractmethod
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Store the cursor of a transaction that changed plants or states, so that other recorders empty their caches."""
+        """Store the cursor of a transaction that changed plants or states, so that recorders of other gateways clear caches."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:
@@ -276,7 +276,7 @@ class Transaction:
             self.last_writes.append(write)
 
     def write_changes(self, *, exclusive: bool) -> Sequence[Change]:
-        """Return the events as changes. If they are few, the commit writes them. `exclusive`: with the exclusive lock."""
+        """Write the events as changes, now or at the commit, and return them. `exclusive`: whether the lock is exclusive."""
         if len(self.events) > MOST_EVENTS:
             self.database.reserve_cursors(self.connection, len(self.events), exclusive=exclusive)
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]

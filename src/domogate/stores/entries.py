@@ -59,7 +59,11 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
 
 
 def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
-    """Return the module, kind and start of each test in the logbook since the oldest of these entries."""
+    """Return the module, kind and start of the stored tests of the same plants, to find entries that are already stored.
+
+    Stored tests with an earlier time than all of `entries` are left out, if none of `entries` has a test that ends in the
+    future.
+    """
     if not entries:
         return set()
     # A test that ends in the future is written with the time of its first report.

@@ -13,7 +13,7 @@ from domogate.stores.recorder import state_to_json
 from domogate.stores.rows import module_to_values
 
 PLANT_ID = 1
-"""The column of floors, ambients and modules that holds the id of their plant."""
+"""The position of the plant's id in a row of a floor, ambient or module, counted from 0."""
 
 
 class EstateRows(msgspec.Struct):

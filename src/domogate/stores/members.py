@@ -191,8 +191,8 @@ def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], 
 def _continues(before: Limits, after: Limits, now: float) -> bool:
     """Whether a member whose limits change keeps the cursor after which the member may see events (Decision 0056).
 
-    The places must be the same. The period must not have ended, and must not begin earlier than before. Otherwise the member
-    would see earlier events to which the limits `before` gave no right.
+    The floors, ambients and modules must be the same. The period of `before` must not have ended, and the period of `after`
+    must not begin earlier. Otherwise the member would see earlier events to which the limits `before` gave no right.
     """
     has_ended = before.valid_until is not None and before.valid_until <= now
     return before.places == after.places and not has_ended and (after.valid_from or 0.0) >= (before.valid_from or 0.0)

@@ -21,7 +21,7 @@ The migrations after this revision only add tables, columns and indexes, except 
 """
 
 SQLITE_TABLES = Path(__file__).parent / "sqlite_tables.sql"
-"""The tables of a new SQLite database. `./dev reference` writes this file."""
+"""The file with the SQL that creates the tables of a new SQLite database. `./dev reference` writes this file."""
 
 _log = get_logger(__name__)
 

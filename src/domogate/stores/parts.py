@@ -16,7 +16,7 @@ SECONDS_A_PART = 0.2
 """The seconds for which a part may hold the lock for writing."""
 MODULES_ALONE = 10_000
 SECONDS_ALONE = 1.0
-"""The numbers of modules and of seconds for a part while no gateway runs. Such a part is larger.
+"""While no gateway runs, MODULES_ALONE and SECONDS_ALONE replace MODULES_A_PART and SECONDS_A_PART, so parts are larger.
 
 In a large part, neighbouring rows of an index are often written together, so the database changes fewer pages for each module.
 """

@@ -20,9 +20,10 @@ from domogate.stores.tables.plants import ambients, floors, modules, plants
 
 
 def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
-    """Replace the plant by the result of `edit`. Floors, ambients and modules that are not in the result are removed.
+    """Replace the plant by the result of `edit`.
 
-    Raises ValueError if there is no such plant, or if a new id is used already.
+    Floors, ambients and modules that are not in the result are removed; allowed users and invitations stay. Raises ValueError
+    if there is no such plant, or if a new id is used already.
     """
     stored = find_plant(tx.connection, plant_id)
     if stored is None:

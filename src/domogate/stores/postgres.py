@@ -97,7 +97,7 @@ def _number_of(xid: ColumnElement[Any]) -> ColumnElement[int]:
 def _cursor_at(xid: ColumnElement[Any]) -> ColumnElement[int]:
     """Return the cursor before the first change of a transaction.
 
-    The lowest 16 bits of a cursor are the number of the event. The other bits are the number of the transaction plus an offset.
+    A cursor is the number of its transaction plus an offset, followed by 16 bits: the number of the event in the transaction.
     """
     return (_number_of(xid) + feed.c.cursor_offset) * _EVENTS
 

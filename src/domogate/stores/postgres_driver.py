@@ -13,15 +13,14 @@ if TYPE_CHECKING:
     import psycopg
 
 _MOST_TOGETHER = 500
-"""The number of statements after which a pipeline is sent before its end."""
+"""The number of statements in a full part of a pipeline: a full part is sent at once, before the end of the pipeline."""
 
 
 @contextmanager
 def in_one_round_trip(connection: Connection) -> Iterator[None]:
-    """Send all statements of the `with` block together, at its end. The server executes them in order, and stops at the first
-    error.
+    """Send the statements of the `with` block together at its end. If there are very many, send them in several parts.
 
-    Rows can be read after the block.
+    The server executes them in order, and stops at the first error. Rows can be read after the block.
     """
     driver: Any = connection.connection.dbapi_connection
     errors = connection.dialect.loaded_dbapi.Error

@@ -24,7 +24,7 @@ from domogate.stores.tables.plants import modules, states
 
 KNOWN_LIMIT = 200_000
 SLOT_MS = 600_000
-"""The length of a slot: readings are stored by slot (Decision 0146)."""
+"""The length of a slot in milliseconds. Readings are grouped by slots, periods of this length (Decision 0146)."""
 LATEST = 1e11
 """The latest time that a reading may have, in seconds since the epoch."""
 

@@ -197,9 +197,9 @@ class SqliteDatabase(Database):
         return [add_changes(last)]
 
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Does nothing: other recorders do not need the stored cursor to empty their caches.
+        """Does nothing: with SQLite, the recorders of other processes do not need this cursor to clear their caches.
 
-        With SQLite, every transaction reads the changes of other processes, so it knows which plants changed.
+        Every transaction reads the changes of other processes, so it knows which plants changed.
         """
 
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:

@@ -291,7 +291,7 @@ def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None
 def prune_pending(tx: Transaction, dead_before: float) -> bool:
     """Remove webhooks that ended before `dead_before`, with their dead letters.
 
-    Also remove some of the letters that became dead letters before this time. Return True if there may be more of them.
+    Also remove some of the dead letters that were given up before `dead_before`. Return True if there may be more of them.
     """
     tx.connection.execute(delete(webhooks).where(webhooks.c.ended_at < dead_before))
     oldest = select(parked.c.webhook_id, parked.c.cursor).where(parked.c.dead_at < dead_before).limit(PRUNE_CHUNK)

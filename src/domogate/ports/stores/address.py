@@ -1,4 +1,7 @@
-"""The port for the stored URL of the gateway. `domogate` commands that make links or tokens write this URL into them."""
+"""The port for the stored URL of the gateway.
+
+`domogate` commands that make links or tokens use this URL if the setting `public_url` is not set.
+"""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""On SQLite, replaces an index of changes with the table `changes_by_plant`, which gets many changes at once."""
+"""On SQLite, replaces an index of the table `changes` by the table `changes_by_plant` (Decision 0147)."""
 
 import sqlalchemy as sa
 from alembic import op
