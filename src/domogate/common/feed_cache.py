@@ -48,7 +48,7 @@ class FeedCache(Generic[K, V]):
 
     If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). If the value changes
     during every attempt, the cache stops after some attempts. It returns the value of the last attempt and does not keep this
-    value. The returned value is not older than the call of `get`.
+    value. A returned value has all changes that the cache got before the call of `get`.
     """
 
     def __init__(

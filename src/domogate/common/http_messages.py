@@ -100,9 +100,9 @@ def matches_etag(if_none_match: bytes | None, etag: bytes | None) -> bool:
 
 
 def make_answer(status: int, body: bytes, headers: Mapping[str, str], media_type: str | None = None) -> Answer:
-    """Return an answer with these headers and the headers of its body (content-length and content-type).
+    """Return an answer with these headers, the header content-length (not for 204 and 304), and content-type if it is given.
 
-    The caller writes the names in `headers` in lower case.
+    The names in `headers` must be in lower case.
     """
     printed = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     if status not in (204, 304):

@@ -12,7 +12,7 @@ class _Log(Protocol):
 
 
 class LimitedLog:
-    """Logs that an event happened, at most once a minute. The log line says how often it happened since the line before."""
+    """Logs that an event happened, at most once a minute. The log line says how often it happened since the previous line."""
 
     def __init__(self, log: _Log, event: str) -> None:
         self._log = log

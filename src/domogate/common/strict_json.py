@@ -1,8 +1,8 @@
 """A strict JSON parser.
 
 It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting. RFC 8259 does
-not allow NaN and Infinity, but Python's own parser does. In all other cases RFC 8259 lets each parser decide, so two programs
-could read the same text differently.
+not allow NaN and Infinity, but Python's own parser does. About the other refused texts RFC 8259 lets each parser decide, so two
+programs could read such a text differently.
 """
 
 import json

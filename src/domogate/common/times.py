@@ -57,7 +57,7 @@ def find_time_zone(name: str | None) -> tzinfo | None:
 def parse_time(text: str) -> float:
     """Return the seconds since the epoch for an ISO 8601 time, a day (UTC) or a number of seconds.
 
-    Raises ValueError with a message for a person.
+    A number has at least nine digits before the point. Raises ValueError with a message for a person.
     """
     if _EPOCH(text):
         return float(text)

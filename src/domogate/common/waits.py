@@ -69,6 +69,6 @@ class Waits:
                 self.of_requests.pop(request, None)
 
     def take(self) -> dict[str, float]:
-        """Return the waiting times of the request that runs now, and forget them."""
+        """Return the waiting times of the request that runs now, without short ones, and forget them."""
         waits = self.of_requests.pop(self._find_request() or "", {})
         return {what: wait.seconds for what, wait in waits.items() if wait.seconds >= self._shortest}

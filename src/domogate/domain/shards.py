@@ -1,4 +1,4 @@
-"""Shards: groups of plants. One gateway of a cluster drives all plants of a shard. A hash of its id gives a plant's shard."""
+"""Shards: groups of plants. One gateway of a cluster drives all plants of a shard. A hash of a plant's id gives its shard."""
 
 from collections.abc import Collection
 from hashlib import blake2b

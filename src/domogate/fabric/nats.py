@@ -55,7 +55,7 @@ _ASK_AGAIN = 1.0
 """In seconds. If an order or a question has no answer after this time, it is sent again: a message may be lost."""
 _FEED_PAUSE = 0.005
 _LAST_ANSWERS = 1.0
-"""In seconds. A gateway that lets shards go or leaves the cluster answers earlier requests for at most this time."""
+"""In seconds. A gateway that releases shards or leaves the cluster still answers earlier requests, but not longer than this."""
 _LEEWAY = 0.15
 """In seconds. A caller still waits for this time after the deadline.
 
@@ -278,7 +278,7 @@ class NatsFabric:
         return _refuse(answer)
 
     def _make_span(self, subject: str) -> AbstractContextManager[dict[str, str] | None]:
-        """Make a span for a request, and return the headers of its message. They are None if there are no traces."""
+        """Return a context manager that makes a span for a request and gives the headers of its message, or None."""
         return nullcontext() if self._trace is None else self._trace.ask(subject)
 
     # requests of other gateways

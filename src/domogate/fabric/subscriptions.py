@@ -25,7 +25,7 @@ class ShardSubscriptions:
         self._on_request = on_request
         self.held: set[int] = set()
         self.moved = asyncio.Event()
-        """Set when shards get a holder. Then a new event takes its place."""
+        """An asyncio event that is set when shards get a holder. Then a new asyncio event replaces it."""
         self.equal = asyncio.Event()
         """Set while the subscriptions of this gateway are those of the shards in `held`."""
         self._changed = asyncio.Event()

@@ -42,7 +42,7 @@ _SPELLED = str.maketrans(
 class Typeface(msgspec.Struct, frozen=True):
     """The font of a report. Without the font files `regular` and `bold`, it is Helvetica.
 
-    `letters` are the code points that these files have.
+    `letters` are the code points that both files have.
     """
 
     regular: Path | None = None
@@ -72,9 +72,9 @@ def _is_visible(letter: str) -> bool:
 
 
 def choose_typeface(texts: Iterable[str]) -> Typeface:
-    """Return Helvetica if it can print all letters of the texts.
+    """Return Helvetica if all letters of the texts are in Latin-1, or can be replaced by ASCII as in `_SPELLED`.
 
-    Otherwise return the installed font of `CANDIDATES` that has most of the letters that Helvetica does not have. If none of
+    Otherwise return the installed font of `CANDIDATES` that has most of the other letters in both of its files. If none of
     these fonts has any of them, return Helvetica.
     """
     letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}

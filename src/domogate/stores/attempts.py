@@ -101,8 +101,8 @@ def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
 def succeed_all(tx: Transaction, succeeded: Sequence[Attempt], at: float) -> None:
     """Record that these attempts succeeded. No two of them may have the same `account`, `address` or `familiar`.
 
-    Reset the count of each account, and subtract each attempt from the count of its IP address. This needs only three SQL
-    statements for all attempts together.
+    Reset the count of each account, subtract each attempt from the count of its IP address, and store that the person logged in
+    from this IP address. This needs only three SQL statements for all attempts together.
     """
     counts = _Counts(tx, succeeded, at)
     for attempt in succeeded:

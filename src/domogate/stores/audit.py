@@ -98,10 +98,10 @@ def prune_audit(tx: Transaction, before: float) -> bool:
 
 
 def _find_right_time(connection: Connection, first: int, latest: float) -> int:
-    """Return the number of the first record whose time is not after `latest`. `first` is the number of the oldest record.
+    """Return the number of the first record whose time is not after `latest`, or the number after the last record.
 
-    The records before it were written while the clock was far ahead. They are as old as the records that follow them, and are
-    removed with them.
+    `first` is the number of the oldest record. The records before the result have later times, because they were written while
+    the clock was far ahead. In fact they are older than the records that follow them, and are removed with them.
     """
     limit = 1  # The first record is nearly always the result.
     while rows := connection.execute(_RECORDS, {"after": first - 1, "limit": limit}).all():

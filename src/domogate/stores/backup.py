@@ -220,7 +220,8 @@ def _read_content(connection: sqlite3.Connection) -> Content:
 def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
     """Whether the new backup is a later state of the store of the old backup.
 
-    If so, plants, modules and users that are missing in the new backup were removed on purpose.
+    If so, plants, modules and users that are missing in the new backup were removed on purpose. If the new backup does not have
+    the newest change of the old backup any more because it was pruned, only the ids of the secret keys are compared.
     """
     oldest = connection.execute("SELECT min(cursor) FROM changes").fetchone()[0]
     if oldest is None or old.cursor < oldest:  # This part of the history was pruned.

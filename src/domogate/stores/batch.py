@@ -279,7 +279,7 @@ def can_succeed_later(error: Exception, units: Sequence[Unit], database: Databas
 class Batch:
     """The writes of several callers, in the order in which they came.
 
-    The failure of one caller does not affect the other callers.
+    A write that fails does not affect the other callers, except those whose orders and reports were merged with it.
     """
 
     def __init__(self, units: list[Unit], recorder: Recorder) -> None:

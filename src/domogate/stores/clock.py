@@ -13,7 +13,7 @@ from domogate.stores.tables.feed import changes, clock
 
 FAR_AHEAD = 7 * 86_400.0
 """In seconds. Old data is pruned only while the clock differs by at most this time from the last stored time (Decision 0071).
-So a time in the database that is further ahead of the clock was written while the clock was wrong.
+So if a time in the database is further ahead of the clock than this, it was written while the clock was wrong.
 """
 _ROW = "gateways"
 _LAST_TIME = select(clock.c.seen_at).where(clock.c.id == _ROW)

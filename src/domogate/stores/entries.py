@@ -46,7 +46,7 @@ def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
 def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
     """Write logbook entries for failures that end because the injected fault of a module is cleared.
 
-    `own` has the real states of the modules.
+    `own` has the real states of the modules, as JSON.
     """
     entries: list[LogbookEntry] = []
     for ids in chunked(sorted(own)):

@@ -17,7 +17,7 @@ from domogate.stores.tables.keys import subscriptions
 
 _TABLE_OF = {"users": users, "clients": clients, "subscriptions": subscriptions, **TABLE_OF}
 _NAME_OF = {"users": "email", "spare parts": "unit"}
-"""The column by which people recognise a record, for kinds of records for which this is not the column `name`."""
+"""The column by which people recognise a record, by kind of record. For all other kinds it is the column `name`."""
 
 
 def find_difference(

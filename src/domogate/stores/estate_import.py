@@ -167,8 +167,9 @@ def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
 def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) -> set[Id]:
     """If a module has no stored state, store the state that the estate gives for it. Return the changed plants.
 
-    Before this, remove the stored states of modules that have another kind now or are not simulated any more. Modules that are
-    not simulated any more get no state from the estate.
+    Before this, remove the state and the injected faults of modules that have another kind now, and the state and the readings
+    of modules that are not simulated any more (these get no state from the estate). The state of a module that has another
+    driver or other options now counts as unconfirmed.
     """
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]

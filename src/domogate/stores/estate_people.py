@@ -58,7 +58,8 @@ def compare_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUs
     """Return the users as they will be after the import. Nothing is written.
 
     For each user of the estate, the stored user is found by id. If no stored user has this id, the stored user is found by
-    e-mail address and keeps the stored id. Raises ValueError if two users would have the same e-mail address.
+    e-mail address, if the estate does not list this user by id, and keeps the stored id. Raises ValueError if two users would
+    have the same e-mail address.
     """
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}

@@ -1,6 +1,6 @@
 """Stores which accounts at external issuers are bound to which users.
 
-The issuer and the claim `sub` of its tokens identify such an account.
+An account is identified by its issuer and by the claim `sub` of its tokens.
 """
 
 from collections.abc import Sequence

@@ -45,7 +45,10 @@ def add_subscription(tx: Transaction, subscription: Subscription) -> None:
 
 
 def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool | None:
-    """Revoke the subscription. If it is revoked already, return False: the time of its revocation does not change."""
+    """Revoke the subscription. Return False if it is revoked already, and None if there is no such subscription.
+
+    The time of an earlier revocation does not change.
+    """
     row = tx.connection.execute(select(subscriptions).where(subscriptions.c.id == subscription_id)).first()
     if row is None:
         return None

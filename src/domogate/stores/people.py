@@ -152,9 +152,9 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
 
 
 def expire_terms(tx: Transaction, version: str) -> int:
-    """Mark the terms as expired for the next few users who accepted another version of the terms than `version`.
+    """Mark the terms as expired for some of the users who accepted another version of the terms than `version`.
 
-    Return the number of these users; 0 means that no such user is left.
+    Users who are marked already are left out. Return the number of newly marked users; 0 means that no such user is left.
     """
     former = _OTHER_TERMS.where(users.c.terms_version != version)
     rows = tx.connection.execute(former.order_by(users.c.id).limit(_EXPIRED_AT_ONCE)).all()
@@ -183,7 +183,11 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Remove these users, who must not be members of any plant. The database also removes all rows that refer to them."""
+    """Remove these users, who must not be members of any plant, with their applications, keys and grants.
+
+    The database removes all other rows that refer to them. Also remove the estate files of earlier imports that contain their
+    e-mail addresses.
+    """
     emails = select(users.c.email).where(users.c.id.in_(bindparam("ids", expanding=True)))
     found = [email for ids in chunked(user_ids) for email in tx.connection.execute(emails, {"ids": ids}).scalars()]
     drop_documents_of(tx, found)
@@ -211,7 +215,7 @@ class SqlPeople(SqlSubject):
     async def expire_terms(self, version: str) -> int:
         """Mark the terms as expired for all users who accepted another version of the terms than `version`.
 
-        Return the number of these users. Each write changes a few users, so that other writes are not delayed.
+        Return the number of newly marked users. Each write changes a few users, so that other writes are not delayed.
         """
         number = 0
         while expired := await self._write(expire_terms, version):

@@ -18,7 +18,7 @@ _MOST_TOGETHER = 500
 
 @contextmanager
 def in_one_round_trip(connection: Connection) -> Iterator[None]:
-    """Send the statements of the `with` block together at its end. If there are very many, send them in several parts.
+    """Send the statements of the `with` block together at its end; from `_MOST_TOGETHER` statements on, in several parts.
 
     The server executes them in order, and stops at the first error. Rows can be read after the block.
     """
@@ -40,9 +40,9 @@ def in_one_round_trip(connection: Connection) -> Iterator[None]:
 
 @cache
 def limited_connection() -> "type[psycopg.Connection[Any]]":
-    """Return a class of connections.
+    """Return a class of connections with a time limit: the limit of the thread that executes a statement (`time_limit`).
 
-    A statement on such a connection ends at the time limit of its thread (`time_limit` in direct.py).
+    At this limit, the statement fails and the connection is closed.
     """
     import psycopg  # an extra, which is not installed with SQLite
 
@@ -64,9 +64,9 @@ def limited_connection() -> "type[psycopg.Connection[Any]]":
     class WholePipeline(psycopg.Pipeline):
         """Sends its statements together with the end of the pipeline. psycopg would send each statement immediately.
 
-        Before its end, a pipeline is not idle for the server. So the server would not end the transaction of a process that was
-        frozen inside of the pipeline, and this process would hold its locks until it continues. A long pipeline is sent in
-        parts: until the first part is sent, the server counts the time as idle.
+        The server does not count a transaction as idle between the first statement of a pipeline and the end of the pipeline.
+        So it would not end the transaction of a process that was frozen in this time, and the process would keep its locks. A
+        long pipeline is sent in parts: only until the first part is sent, the server counts the time as idle.
         """
 
         def _communicate_gen(self) -> Generator[Any, Any, None]:

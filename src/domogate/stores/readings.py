@@ -1,7 +1,7 @@
 """Queries for readings. Recent readings are stored as measured. Older readings are stored as one summary for each hour.
 
-A query for a period combines readings and summaries. After late reports, an hour can have both readings and a summary. In this
-case the query merges them.
+`list_summaries` combines readings and stored summaries. After late reports, an hour can have both readings and a summary. Then
+`list_summaries` merges them.
 """
 
 import asyncio

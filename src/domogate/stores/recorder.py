@@ -224,7 +224,7 @@ class Recorder:
         self._epochs.update(fences)
 
     def forget_after(self, events: Sequence[Event]) -> None:
-        """Remove from the cache the modules and plants that these events changed."""
+        """Remove from the cache the modules that these events changed. If a plant changed or changes were lost, clear it."""
         for event in events:
             if type(event) in (PlantChanged, ChangesLost):
                 self.forget()

@@ -43,9 +43,9 @@ def move_earlier(tx: Transaction) -> bool:
 
 
 def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElement[bool], bool] | None:
-    """Return a condition for the oldest `piece` old readings, and whether there may be more old readings.
+    """Return a condition for at most `piece` readings of the hours before `before_hour`, the oldest first.
 
-    Old readings are those of the hours before `before_hour`. Return None if there are none.
+    Also return whether there may be more readings of these hours. Return None if there are no such readings.
     """
     old = raw.c.slot < before_hour * _SLOTS_AN_HOUR
     keys = select(*_KEY).where(old).order_by(*_KEY)

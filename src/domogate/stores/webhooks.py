@@ -147,7 +147,7 @@ def list_active_webhooks(connection: Connection, is_wanted: Callable[[Id], bool]
 def _change(tx: Transaction, webhook_id: Id, changing: UpdateBase) -> bool:
     """Execute the statement, and emit an event for the gateway that delivers the webhook.
 
-    Return False if there is no such webhook.
+    Return False, and emit no event, if the statement changes no webhook.
     """
     plant_id = tx.connection.execute(changing.returning(webhooks.c.plant_id)).scalar()
     if plant_id is not None:
@@ -239,7 +239,8 @@ def _pending_to_row(tx: Transaction, pending: PendingDelivery) -> dict[str, Any]
 def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
     """Add or replace the delivery. If the webhook is not stored any more, nothing is written.
 
-    If the webhook is stored but has ended, the delivery is written only if it is a dead letter.
+    If the webhook is stored but has ended, the delivery is written only if it is a dead letter. After a dead letter, the next
+    delivery of the same module is due.
     """
     found = find_webhook(tx.connection, pending.webhook_id)
     if found is not None and (found.ended_at is None or pending.dead_at is not None):
@@ -249,7 +250,7 @@ def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
 
 
 def _release_next(tx: Transaction, webhook_id: Id, module_id: Id | None, at: float) -> None:
-    """Make the next pending delivery of the module due.
+    """Make the next pending delivery of the module due at the time `at`, if it is not due earlier.
 
     Events of one module are delivered one after the other. So call this if the delivery before it is removed or becomes a dead
     letter.

@@ -71,7 +71,7 @@ class TokenStore(GrantStore, Protocol):
         ...
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
-        """Remove expired sessions, codes, refresh tokens, links and counted login attempts.
+        """Remove expired sessions, codes, refresh tokens, one-time links, invitation links and counted login attempts.
 
         Also revoke the grants of the gateway's own pages whose session has ended, and remove the old daily counts of the
         requests of subscriptions.
