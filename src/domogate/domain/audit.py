@@ -1,4 +1,4 @@
-"""The audit log. Records are only appended, and the hash of each record includes the hash of the previous record."""
+"""The audit log. Records are appended and never changed. The hash of each record includes the hash of the previous record."""
 
 import hashlib
 
@@ -10,8 +10,8 @@ GENESIS = "0" * 64
 class AuditEntry(msgspec.Struct, frozen=True):
     """One entry of the audit log.
 
-    `who` is a pseudonym, a client, the command line, the gateway or `nobody`. It is never the name or the e-mail address of a
-    person.
+    `who` is a pseudonym, a client, the command line, the gateway, `nobody`, or `user:gone` (a deleted user). It is never the
+    name or the e-mail address of a person.
     """
 
     at: float

@@ -63,7 +63,7 @@ class LogbookEntry(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     """The name of the person who wrote the entry; empty if the gateway wrote it."""
     simulated: bool = False
-    """True if a simulated device reported the event, which did not really happen."""
+    """True if a simulated device reported the event. Then the event did not really happen."""
 
 
 _SAYS_OK = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})

@@ -84,7 +84,7 @@ class Driver(Protocol):
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         """Drive exactly these modules of the plant from now on.
 
-        The gateway calls this method again when the plant has changed, or when the store could not write its reports. Then
+        The gateway calls this method again when the plant has changed, or when reports of its modules could not be stored. Then
         report each module whose state or reachability differs from the stored one (`AttachedModule.last`).
 
         Return at once; connect in the background. Report a module with wrong options as absent (AbsenceReason.MISCONFIGURED),

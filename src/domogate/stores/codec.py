@@ -64,7 +64,7 @@ def decode_event(text: str) -> Event:
 
 
 def to_row(value: msgspec.Struct, /, **stored: Any) -> dict[str, Any]:
-    """Return the fields as columns.
+    """Return the fields of the struct as a row: a dict from the names of columns to values.
 
     `stored` has values that replace the fields with the same names, and values for columns that are not fields.
     """

@@ -42,13 +42,13 @@ class Presence:
 
 
 def all_applied(connection: Connection, cursor: int, now: float, except_id: str) -> bool:
-    """Return True if all other running gateways have applied the changes up to `cursor`."""
+    """Return True if all running gateways except `except_id` have applied the changes up to `cursor`."""
     behind = exists().where(gateways.c.applied < cursor, _is_alive(now), gateways.c.id != except_id)
     return not connection.execute(select(behind)).scalar()
 
 
 def any_running(connection: Connection, now: float, except_id: str) -> bool:
-    """Return True if another gateway runs on this database."""
+    """Return True if a gateway other than `except_id` runs on this database."""
     running = exists().where(_is_alive(now), gateways.c.id != except_id)
     return bool(connection.execute(select(running)).scalar())
 

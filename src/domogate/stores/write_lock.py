@@ -12,7 +12,7 @@ class WriteLock(IntEnum):
     """
 
     EXCLUSIVE = 0
-    """For every write that is not named below. No other process writes at the same time."""
+    """For all writes that the following locks do not name. No other process writes at the same time."""
     SHARED = 1
     """For rows that only the holder of a shard writes. Such a write is fenced.
 

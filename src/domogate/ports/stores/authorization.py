@@ -91,7 +91,7 @@ class SessionStore(Protocol):
         ...
 
     async def take_back_attempt(self, attempt: Attempt, at: float) -> None:
-        """Stop counting an admitted attempt as failed, because its first factor was right.
+        """Do not count an admitted attempt as failed any more, because its first factor was right.
 
         The attempt does not count as a success, so earlier failures still count.
         """

@@ -1,6 +1,6 @@
-"""Adds sessions, authorization codes, refresh tokens, one-time links and the audit log.
+"""Adds tables for sessions, authorization codes, refresh tokens, one-time links and the audit log.
 
-Also adds columns of users, clients and grants.
+Also adds columns to the tables of users, clients and grants.
 """
 
 import sqlalchemy as sa

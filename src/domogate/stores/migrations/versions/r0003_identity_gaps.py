@@ -1,6 +1,7 @@
-"""Adds the login factors of a grant (such as password or TOTP), login attempts, and whether an e-mail address is verified.
+"""Adds to each user whether the e-mail address is verified, and to each grant its login factors (such as password or TOTP).
 
-Also adds the time step of the last TOTP code that each user has used: a code is accepted only once.
+Also adds the address to which a one-time link was sent, and tables for login attempts and for the time step of the last TOTP
+code of each user: a code is accepted only once.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
-"""Adds orders, injected faults and the reasons why modules are unreachable.
+"""Adds tables for orders and injected faults, and a column for the reason why a module is unreachable.
 
-Stores readings in a sixth of the space, with hourly summaries.
+Moves the readings to new tables, which need a sixth of the space and also have hourly summaries.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""Adds webhooks with their pending deliveries, used tickets, and the logbooks of emergency lighting."""
+"""Adds tables for webhooks, pending deliveries, used tickets, and the logbooks of emergency lighting."""
 
 import sqlalchemy as sa
 from alembic import op

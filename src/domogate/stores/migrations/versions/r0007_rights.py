@@ -1,4 +1,4 @@
-"""Adds the cursor at which a person joined a plant, and the scopes of a webhook."""
+"""Adds to each member the cursor at which the person joined the plant, and to each webhook its scopes."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Adds the limits of members and invitations."""
+"""Adds to each member and each invitation its limits."""
 
 from alembic import op
 

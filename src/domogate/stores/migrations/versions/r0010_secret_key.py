@@ -1,4 +1,4 @@
-"""Adds the id of the key that encrypts signing keys, seeds of second factors and webhook secrets."""
+"""Adds a table for the id of the key that encrypts signing keys, secrets of second factors, and webhook secrets."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Adds recovery codes, and the users' accounts at external issuers. Makes the keys of e-mail addresses more exact.
+"""Adds tables for recovery codes and users' accounts at external issuers. Makes the keys of e-mail addresses more exact.
 
 A key is the form of an address by which a user is found. With the old keys, different addresses could have the same key.
 """

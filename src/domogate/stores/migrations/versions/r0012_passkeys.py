@@ -1,4 +1,4 @@
-"""Adds the passkeys of users."""
+"""Adds a table for the passkeys of users."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Adds a time that gateways update while their clock is right.
+"""Adds a table with the last time that a gateway has read from its clock while the clock was right.
 
 A gateway compares its clock with this time, to find out whether its clock is wrong.
 """

@@ -1,4 +1,4 @@
-"""Adds the plants of a grant."""
+"""Adds to each grant the plants that the user chose."""
 
 from alembic import op
 

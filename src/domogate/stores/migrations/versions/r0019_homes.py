@@ -1,4 +1,4 @@
-"""Adds the person who sent an order, and the favourite modules of people."""
+"""Adds to each order the person who sent it, and a table for the favourite modules of people."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Adds the history of imports of estate files."""
+"""Adds a table for the history of imports of estate files."""
 
 import sqlalchemy as sa
 from alembic import op

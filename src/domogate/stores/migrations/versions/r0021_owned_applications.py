@@ -1,4 +1,4 @@
-"""Adds the clients and subscriptions that people registered for themselves."""
+"""Adds tables with the owners of clients and subscriptions that people registered for themselves."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Adds the members of a cluster and the shards that they hold."""
+"""Adds tables for the members of a cluster and the shards that they hold."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Adds the table of the connections of drivers. Operators set these connections in the console."""
+"""Adds a table for the connections of drivers that operators set in the console."""
 
 from alembic import op
 

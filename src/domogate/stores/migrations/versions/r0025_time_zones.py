@@ -1,4 +1,4 @@
-"""Adds the time zone of a plant."""
+"""Adds to each plant its time zone."""
 
 from alembic import op
 

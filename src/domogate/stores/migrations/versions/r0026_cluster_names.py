@@ -1,4 +1,4 @@
-"""Adds the name of the cluster of a member."""
+"""Adds to each member of a cluster the name of the cluster."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Adds the links with which a person joins a plant."""
+"""Adds a table for the links with which a person joins a plant."""
 
 import sqlalchemy as sa
 from alembic import op
