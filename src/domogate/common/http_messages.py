@@ -25,7 +25,7 @@ class Request(msgspec.Struct):
     """Returns the body in pieces, as in ASGI. It is None if the whole body has already arrived."""
     query: bytes = b""
     body: bytes = b""
-    """The whole body, if `receive` is None."""
+    """The whole body if `receive` is None, otherwise empty."""
     notes: dict[str, Any] = {}
     """What surfaces have computed from the method, the path and the headers. It is kept, so that it is computed only once.
 

@@ -80,7 +80,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, pars
 def _decode(text: str) -> Any:
     """Return the value of a JSON text. Raises ValueError if the text is not JSON.
 
-    Most texts are an object or a list without space around it. For these texts, this function is faster than
+    Most texts are one object or one list, without space before and after. For these texts, this function is faster than
     `JSONDecoder.decode`.
     """
     if not text.startswith(("{", "[")):

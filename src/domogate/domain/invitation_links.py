@@ -31,7 +31,7 @@ class JoinOutcome(StrEnum):
     JOINED = "joined"
     """The person is a member now, and the link is used."""
     DEAD_LINK = "dead link"
-    """The link does not exist, was used or withdrawn, or is too old. Or its plant was removed or has another owner."""
+    """The link does not exist, was used or withdrawn, or has expired. Or its plant was removed or has another owner."""
     HAS_ACCESS = "has access"
     """The person is a member already, and the period of the membership has not ended. The link stays valid."""
     NAME_TAKEN = "name taken"

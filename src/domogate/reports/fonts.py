@@ -1,8 +1,8 @@
 """Chooses the font of a report.
 
-Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, the font of `CANDIDATES`
-that has most of these letters is embedded, if it is installed. If the font does not have a letter, a similar text is printed,
-for example the letter without its accent, or else a question mark.
+Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, the installed font of
+`CANDIDATES` that has most of these letters is embedded. If the font does not have a letter, a similar text is printed, for
+example the letter without its accent, or else a question mark.
 """
 
 import unicodedata

@@ -49,7 +49,7 @@ _WRITER_CACHE_KIB = 32 * 1024
 With a smaller cache, these pages are read and written twice.
 """
 _LARGE_CACHE_KIB = 64 * 1024
-"""The same size for `domogate` commands. In a large import, the index of modules by random ids needs most of this cache."""
+"""As `_WRITER_CACHE_KIB`, for `domogate` commands. In a large import, the index of modules by random ids needs most of it."""
 _PAGES_IN_LOG = 8_000
 """If the write-ahead log has this number of pages (32 MB) after a commit, SQLite copies the pages into the database file.
 
@@ -57,7 +57,7 @@ A page that many commits have changed is copied once. With SQLite's default of 1
 cause a copy after one to four commits.
 """
 _PAGES_IN_LARGE_LOG = 32_000
-"""The same number for `domogate` commands (128 MB). Each part of an import of a million modules changes thousands of pages."""
+"""As `_PAGES_IN_LOG`, for `domogate` commands (128 MB). Each part of an import of a million modules changes many pages."""
 _WRITER_BUSY_SECONDS = 1.0
 """The seconds that SQLite waits for a lock of another process.
 

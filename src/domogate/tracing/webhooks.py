@@ -21,7 +21,7 @@ from domogate.ports import Delivered, WebhookSender
 from domogate.tracing.spans import make_span
 
 _MOST = 10_000
-"""The largest number of changes whose trace is remembered. The oldest are forgotten."""
+"""The largest number of changes whose traces are remembered. If there are more, the trace of the oldest one is forgotten."""
 
 K = TypeVar("K")
 
