@@ -12,7 +12,7 @@ import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 _MAX_ANSWER = 32_768
-"""In bytes. The head of an answer must not be longer. A longer answer is not read to its end, because only its head matters."""
+"""The greatest length of the head of an answer in bytes. After this number of bytes, the rest of the answer is not read."""
 _IDLE = 15.0
 """In seconds. A connection without a request is closed after this time."""
 

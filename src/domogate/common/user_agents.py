@@ -1,4 +1,4 @@
-"""Names the browser and the operating system of a User-Agent header. The result is only a hint: a browser can send any text."""
+"""Finds the browser and the operating system in a header User-Agent. The result is only a hint: a browser can send any text."""
 
 import msgspec
 

@@ -23,10 +23,10 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     failing_webhooks: int
     pending: int
     oldest_pending: float | None
-    """The earliest of these times: of the events whose delivery is pending, and since which a receiver has been unavailable.
+    """The time of the oldest pending event, or the time since which a receiver has been unavailable: the earlier of the two.
 
-    None if no delivery is pending and all receivers are available. The events of an unavailable receiver wait in the change
-    feed; `pending` does not count them.
+    None if no event is pending and all receivers are available. The events of an unavailable receiver wait in the change feed;
+    `pending` does not count them.
     """
     dead_letters: int
     open_orders: int

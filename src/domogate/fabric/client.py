@@ -21,7 +21,7 @@ class CorrectedClient(Client):
         await self._flush_pending()
 
     async def _process_pong(self) -> None:
-        """Accept the answer to a ping also if its caller has given up: an error here would stop the library from reading."""
+        """Accept the answer to a ping even if nobody waits for it now: an error here would stop the library from reading."""
         if self._pongs and self._pongs[0].done():
             self._pongs[0] = asyncio.Future()
         await super()._process_pong()

@@ -35,7 +35,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _PING_SECONDS, _MISSED_PINGS = 1, 3
 """The seconds between two pings, and the number of pings without an answer after which the connection counts as lost."""
 _MOST_WAITING, _MOST_WAITING_BYTES = 65_536, 8 << 20
-"""The most messages of one subscription, and the most bytes, that may wait for their handler. Further messages are lost."""
+"""How many messages of one subscription may wait for their handler, and how many bytes. Further messages are lost."""
 _NO_RESPONDERS = "503"
 _RETURN_SECONDS = 5.0
 """When the NATS servers run again, each gateway connects within this time: after the longest pause and one attempt."""
@@ -78,8 +78,8 @@ class Inbox:
     async def receive(self) -> bytes:
         """Wait for the next message.
 
-        Raises ConnectionError if the connection is lost. Raises NoRespondersError if an answer was expected here, but nobody is
-        subscribed to the subject to which this gateway sent its message.
+        Raises ConnectionError if the connection is lost. Raises NoRespondersError if this gateway expects an answer here, but
+        nobody is subscribed to the subject of its request.
         """
         try:
             message = await self._messages.next_msg(None)

@@ -278,7 +278,7 @@ class NatsFabric:
         return _refuse(answer)
 
     def _make_span(self, subject: str) -> AbstractContextManager[dict[str, str] | None]:
-        """Return a context manager that makes a span for a request and gives the headers of its message, or None."""
+        """Return a context manager: it makes a span for a request and gives the message's headers (None without traces)."""
         return nullcontext() if self._trace is None else self._trace.ask(subject)
 
     # requests of other gateways

@@ -45,7 +45,7 @@ class WebhookSender(Protocol):
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
-        """Post the body. Post it again only if the connection was open since an earlier post and was closed without an answer.
+        """Post the body. Post it again only if the connection of an earlier post was used and was closed without an answer.
 
         Raise Undelivered if the receiver sends no valid answer, or if the URL may not be called now.
         """

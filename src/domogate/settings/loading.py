@@ -103,7 +103,7 @@ _NO_SETTINGS = frozenset(
 )
 """Variables that are not settings: of the command line, of the processes of `serve --processes`, and of ./dev.
 
-Any other variable with our prefix that is not a setting is a mistake.
+Any other variable that begins with DOMOGATE_ and is not a setting is a mistake.
 """
 _MAX_SECRET = 1 << 20
 _CREDENTIAL = "systemd credential"

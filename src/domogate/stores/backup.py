@@ -22,7 +22,7 @@ if sys.platform != "win32":
 _PAGES_A_STEP = 4_096
 """The number of pages in one step of the copy (16 MB). After each step, the copy stops if the backup is not wanted any more."""
 _CHECK_EVERY = 10_000
-"""The check of a backup in SQLite asks after each such number of steps whether the backup is still wanted.
+"""SQLite checks a backup in many small steps. Each time after this number of steps, it asks whether the backup is still wanted.
 
 If the backup is not wanted any more, the check stops.
 """

@@ -59,7 +59,7 @@ class Database(ABC):
     reads_in_parallel = False
     """Whether reads on several threads take less time than one after the other."""
     begin = "BEGIN"
-    """The statement that begins a transaction that writes."""
+    """The statement that begins a write transaction."""
     index_from: float = inf
     """When a transaction has a change with this cursor or a later one, `index_changes` is called."""
     lock_retry = 0.0

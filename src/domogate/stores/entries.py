@@ -61,8 +61,8 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
 def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
     """Return the module, kind and start of the stored tests of the same plants, to find entries that are already stored.
 
-    Stored tests with an earlier time than all of `entries` are left out, if none of `entries` has a test that ends in the
-    future.
+    Only tests that are not older than the oldest of `entries` are read; but if an entry has a test that ends in the future, all
+    tests are read.
     """
     if not entries:
         return set()

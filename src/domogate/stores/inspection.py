@@ -18,7 +18,7 @@ from domogate.stores.log_check import find_damaged_log
 from domogate.stores.refused_writes import explain_refused_write
 
 LIST_NAME = "in-use"
-"""The name of the file in the data folder that lists the databases that the folder was used with."""
+"""The name of a file in the data folder: the list of the databases that the folder was used with."""
 _LIST_HEAD = "# The databases that this folder was used with. Domogate stops if one of them is missing or empty.\n"
 _MAGIC = b"SQLite format 3\0"
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _MOST_TOGETHER = 500
-"""The number of statements in a full part of a pipeline: a full part is sent at once, before the end of the pipeline."""
+"""The number of statements in a full part of a pipeline. A full part is sent before the end of the pipeline."""
 
 
 @contextmanager

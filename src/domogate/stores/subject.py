@@ -277,7 +277,7 @@ class SqlSubject:
         change: "OrderChange | None" = None,
         work: Callable[[Transaction], Any] | None = None,
     ) -> asyncio.Future[Any]:
-        """Queue a write about plants that this gateway drives. In a cluster, raises Fenced if it does not drive one of them.
+        """Queue a write about plants that this gateway drives. In a cluster, raises Fenced if it does not drive all of them.
 
         Other gateways can write at the same time, because the lock is shared. So `work` may write only rows that no other
         gateway writes with a shared lock.

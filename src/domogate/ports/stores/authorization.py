@@ -73,8 +73,8 @@ class TokenStore(GrantStore, Protocol):
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         """Remove expired sessions, codes, refresh tokens, one-time links, invitation links and counted login attempts.
 
-        Also revoke the grants of the gateway's own pages whose session has ended, and remove the old daily counts of the
-        requests of subscriptions.
+        Also revoke the grants of the gateway's own pages whose session has ended, and remove the old counts of requests (one
+        count for each subscription and day).
 
         Also remove grants without a valid token: the code was never redeemed, or the grant was revoked or replaced.
         `token_lifetime` is the longest lifetime of an access token or an id token. Codes, refresh tokens and grants stay in the

@@ -47,7 +47,7 @@ class PeopleStore(Protocol):
         ...
 
     async def claim_operator(self, user: User) -> User | None:
-        """Make this user, or the existing user with the same e-mail, the first operator.
+        """Make this user, or the existing user with the same e-mail address, the first operator.
 
         Return None if an operator exists already. Exactly one of several concurrent callers succeeds.
         """

@@ -31,8 +31,8 @@ class LogbookFilter(msgspec.Struct, frozen=True):
 class LogbookStore(Protocol):
     """Stores the logbooks.
 
-    When the store writes a report of a unit or controller, it adds the logbook entries that follow from the report in the same
-    commit.
+    When the store writes a report of a unit or controller, the same commit also adds the logbook entries that follow from the
+    report.
     """
 
     async def add_logbook_entry(self, entry: LogbookEntry) -> int:
