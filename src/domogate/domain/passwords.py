@@ -52,7 +52,7 @@ def find_password_problem(password: str, email: str) -> str | None:
 
 
 def is_weak_secret(secret: str) -> bool:
-    """Whether a client secret or a key is easy to guess: `is_common` says so, or the text repeats one part, as 'abcabc' does."""
+    """Whether a client secret or a key is easy to guess: `is_common` says so, or the text repeats one part as 'abcabc' does."""
     return is_common(secret.casefold(), filler=12) or _repeated_part(secret) != secret
 
 

@@ -128,7 +128,7 @@ class Module(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def hardware(self) -> Hardware:
-        """The hardware of the module: values that the estate gives for it, otherwise the values of its kind in the catalogue."""
+        """The hardware of the module: values that the estate gives for it, otherwise the catalogue's values for its kind."""
         default = HARDWARE[self.kind]
         return Hardware(
             hw_type=default.hw_type if self.hw_type is None else self.hw_type,
