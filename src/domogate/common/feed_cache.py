@@ -36,7 +36,7 @@ class _Fetch(Generic[V]):
 
     def __init__(self) -> None:
         self.stale: dict[Hashable, int] = {}
-        """The tags that changed since the fetch began, each with the cursor of its change."""
+        """The tags that changed since the present attempt of the fetch began, each with the cursor of its change."""
         self.task: asyncio.Task[V | None] | None = None
 
 

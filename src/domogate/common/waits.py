@@ -47,7 +47,7 @@ class Waits:
         self._find_request = find_request
         self._shortest = shortest
         self.of_requests: dict[str, dict[str, _Wait]] = {}
-        """The waits by the id of their request and by what was waited for."""
+        """The waits of each request, by the id of the request and by the name of what it waited for."""
 
     @contextmanager
     def measure(self, what: str) -> Iterator[None]:

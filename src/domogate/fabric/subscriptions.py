@@ -27,7 +27,7 @@ class ShardSubscriptions:
         self.moved = asyncio.Event()
         """An asyncio event that is set when shards get a holder. Then a new asyncio event replaces it."""
         self.equal = asyncio.Event()
-        """Set while the subscriptions of this gateway are those of the shards in `held`."""
+        """An asyncio event that is set while the subscriptions of this gateway are those of the shards in `held`."""
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 

@@ -79,7 +79,7 @@ class Writer:
         self.is_reachable = True
         """Whether the database answered when the writer last began a transaction or read the feed."""
         self.written = 0
-        """The cursor of the last change of this process."""
+        """The cursor of the last change that this process has committed."""
         self.applied = 0
         """The cursor that the listeners have applied. It is set on the loop's thread."""
 
