@@ -19,8 +19,8 @@ assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULAT
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
     """Return for each driver the function that checks the options of a module.
 
-    The function accepts only the names of brokers and OpenWebNet gateways that are in `settings`. It accepts every name if
-    `settings` lists no broker or gateway for the driver.
+    Each function accepts only the names of brokers and OpenWebNet gateways that are in `settings`. It accepts every name if
+    `settings` lists no broker or gateway for its driver.
     """
 
     def check_with(driver: DriverDeclaration[Any]) -> OptionCheck:
@@ -37,8 +37,8 @@ SETTINGS: dict[str, DeclaredSetting] = {
 def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[str, Driver]:
     """Build one object of each driver. A driver for which `settings` has no entry gets its default settings.
 
-    A driver that needs connections (brokers or OpenWebNet gateways) may have none in its settings. Then the object is a
-    `LateDriver`, which builds the driver when a plant is first attached to it.
+    If a driver needs connections (brokers or OpenWebNet gateways) and its settings list none, its object is a `LateDriver`,
+    which builds the driver when a plant is first attached to it.
     """
 
     def build(driver: DriverDeclaration[Any]) -> Driver:

@@ -1,11 +1,11 @@
-"""Pauses between attempts to connect. Each failure in a row doubles the pause, up to a limit; then a random factor applies."""
+"""Pauses between attempts to connect. Each failure in a row doubles the pause, up to a limit. A random factor changes it."""
 
 import random
 
 _random = random.SystemRandom()
 
 HEALTHY = 10.0
-"""Seconds after which a connection counts as successful. A connection that is cut earlier counts as one more failure."""
+"""Seconds after which a connection counts as successful. A connection that is lost earlier counts as one more failure."""
 
 
 class Backoff:

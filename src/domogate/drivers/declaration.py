@@ -13,7 +13,7 @@ from domogate.ports import Clock, Driver
 OptionProblem = tuple[tuple[str | int, ...], str]
 """The path inside a module's options, and the problem at this path."""
 OptionSchema = dict[str, Any]
-"""A JSON Schema of a module's options, for forms. The `OptionCheck` of the driver is stricter than this schema."""
+"""A JSON Schema of a module's options, from which forms are made. The `OptionCheck` of the driver is stricter."""
 OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
 
 
@@ -42,14 +42,14 @@ class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     def find_contradictions(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of a field and a description of the problem, for each value that does not fit another value."""
+        """Yield the name of a field and a description of the problem, for each value that contradicts another value."""
         yield from ()
 
 
 class Setting(msgspec.Struct, frozen=True):
     """The declaration of a setting: how it is shown and checked.
 
-    The class field with this declaration has the type and the default of the setting.
+    The type and the default of the setting are those of the field that is annotated with it (see `DriverSettings`).
     """
 
     metavar: str
@@ -65,7 +65,7 @@ class Setting(msgspec.Struct, frozen=True):
     """If true, only a running gateway uses the value.
 
     Only commands that start a gateway check the value. For example, the value is the path of a file, and this file may be
-    missing on a machine where other commands run.
+    missing on a machine where only other commands run.
     """
     panel: str = "Devices"
     """The heading under which --help and docs/settings.md list the setting."""
@@ -138,7 +138,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     def check_options(self, settings: S) -> OptionCheck:
         """Return the function that checks a module's options.
 
-        If the settings list brokers or OpenWebNet gateways, the options must name a broker or gateway of this list.
+        It also checks the name of the broker or OpenWebNet gateway in the options (see `Connections.find_problems`).
         """
 
         def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
@@ -149,9 +149,9 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
         return check
 
     def options_schema(self, kind: DeviceKind, settings: S) -> OptionSchema | None:
-        """Return the JSON Schema of the options. It lists the names of the brokers or OpenWebNet gateways in the settings.
+        """Return the JSON Schema of the options of a module of this kind, or None if the driver does not drive this kind.
 
-        Return None if the driver does not drive modules of this kind.
+        The schema lists the names of the brokers or OpenWebNet gateways in the settings.
         """
         schema = self.describe_options(kind)
         if schema is not None and self.connections is not None and (names := self.connections.names(settings)):
@@ -167,10 +167,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
             yield DeclaredSetting(f"{self.name.replace('-', '_')}_{field.name}", field.name, kind, field.default, setting)
 
     def settings_in(self, every: Mapping[str, DriverSettings]) -> S:
-        """Return the settings of this driver. `every` has the settings of all drivers.
-
-        If `every` has none for this driver, return the defaults.
-        """
+        """Return the settings of this driver in `every`, or the defaults if `every` has no entry for this driver."""
         mine = every.get(self.name, self.settings())
         assert isinstance(mine, self.settings)
         return mine

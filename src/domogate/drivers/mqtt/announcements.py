@@ -135,9 +135,10 @@ def _modules_of(exposes: list[dict[str, Any]]) -> Iterator[_Possible]:
 
 
 def _is_setting(expose: Mapping[str, Any]) -> bool:
-    """Whether this lock or switch is only a setting of the device, such as the child lock of a plug or of a thermostat.
+    """Whether this entry of `exposes` is only a setting of the device, such as the child lock of a plug or of a thermostat.
 
-    The state of such a setting has its own name, for example `child_lock`. The device itself has `state` or `state_l1`.
+    The state of a setting has its own name, for example `child_lock`. The state of the device itself is `state` or begins with
+    `state_`, for example `state_l1`.
     """
     states = [one for one in _features(expose) if isinstance(one, dict) and one.get("name") == "state"]
     names = [str(one.get("property", "state")) for one in states]
@@ -145,7 +146,7 @@ def _is_setting(expose: Mapping[str, Any]) -> bool:
 
 
 def _endpoint_of(expose: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the options that name the endpoint, and the end of the name of the module. Both are empty without an endpoint."""
+    """Return the option `endpoint`, and the end of the module's name. Both are empty if `expose` has no endpoint."""
     endpoint = expose.get("endpoint")
     return ({"endpoint": endpoint} if endpoint else {}), str(endpoint or "")
 
@@ -189,8 +190,7 @@ _RELAY, _LIGHT, _SHUTTER = 1, 2, 3
 _RGB, _RGBW = 3, 4
 """Values of Tasmota's field `lt_st`, the number of channels.
 
-Fewer channels than `_RGB` are no channel (a lamp that is only switched), one channel (a level) or two channels (a level and a
-colour temperature).
+The values below `_RGB` are 0 (the lamp is only switched), 1 (it has a level) and 2 (it has a level and a colour temperature).
 """
 
 
@@ -237,7 +237,7 @@ def _tasmota_kinds(config: Mapping[str, Any], measures: bool) -> Iterator[tuple[
 
 
 def _part_of_lamp(config: Mapping[str, Any], relays: list[Any], relay: int) -> dict[str, Any]:
-    """Return the option that names the part of the lamp that the relay switches. Return no option for a whole lamp."""
+    """Return the option `part`: the part of the lamp that this relay switches. No option means the whole lamp."""
     if _has_set_option(config, "68"):
         return {"part": "channel"}
     is_split = config.get("lk") == 0 and (as_number(config.get("lt_st")) or 0) >= _RGBW and relays.count(_LIGHT) == 2
@@ -284,7 +284,7 @@ def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tasmota_name(config: Mapping[str, Any], device: str, kind: DeviceKind, options: Mapping[str, Any]) -> str:
-    """Return the name of one of several parts. Tasmota has a friendly name for each relay, and no names for other parts."""
+    """Return the name of a part, if a device has several parts. Tasmota has friendly names only for relays."""
     if kind is DeviceKind.AUTOMATION:
         return f"{device} shutter {options.get('shutter', 1)}"
     if kind is DeviceKind.MULTISOCKET:

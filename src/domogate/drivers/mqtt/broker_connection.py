@@ -112,8 +112,8 @@ async def open_connection(
 ) -> Connection:
     """Connect and log in with MQTT 5, or with MQTT 3.1.1 if the broker does not support MQTT 5.
 
-    MQTT 3.1.1 is also tried if the broker closes the connection, because some old brokers close it. A broker that is starting
-    may close it too, so the next call begins with MQTT 5 again. The other arguments are those of `BrokerConnection`.
+    MQTT 3.1.1 is also tried if the broker closes the connection, because some old brokers do so when they get MQTT 5. A broker
+    that is starting may do so too, so the next call begins with MQTT 5 again. `BrokerConnection` explains the other arguments.
 
     Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if this fails. Raises OSError or UnicodeError if the password
     file cannot be read.

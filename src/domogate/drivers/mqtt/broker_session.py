@@ -31,7 +31,8 @@ Without these pauses, other tasks would wait for some milliseconds.
 POLL_DELAY, POLL_INTERVAL = 1.0, 0.1
 """Seconds to wait for retained messages after subscribing, and seconds between two polls.
 
-After the wait, the modules that have sent no message are polled. They are polled one by one, because radio networks are slow.
+After the wait, the modules that have sent no message are polled: each gets a request for its state. They are polled one by one,
+because radio networks are slow.
 """
 NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
 
@@ -48,11 +49,11 @@ class BrokerSession:
         self._modules: dict[tuple[Id, Id], DrivenModule] = {}
         self._routes: dict[bytes, list[DrivenModule]] = {}
         self._urgent: dict[bytes, int] = {}
-        """Topics for which callers wait for a message, with the number of these callers."""
+        """The topics on which callers wait for a message, each with the number of these callers."""
         self._subscribed: set[bytes] = set()
         self._problem: tuple[AbsenceReason, str] | None = None
         self._since: float | None = None
-        """The time when the connection was made or lost."""
+        """The time at which the connection was last made or lost. None before the first attempt has ended."""
         self._modules_changed = asyncio.Event()
         self.reachability = Broadcast()
         """Notified when topics have been subscribed, and when the connection is lost."""

@@ -19,9 +19,9 @@ from domogate.drivers.mqtt.properties import Properties, Publication, Unsupporte
 from domogate.ports import Picture
 
 FRESH_FOR = 60.0
-"""In seconds. If the last message of a module is newer than this, a read returns the known state and asks nothing.
+"""In seconds. If the last message about the state is not older than this, a read returns the known state and asks nothing.
 
-But if a request to the module is unanswered, or if the clock was set back by more than this time, a read asks the module.
+But a read sends a request if an earlier request is unanswered, or if the clock was set back by more than this time.
 """
 
 

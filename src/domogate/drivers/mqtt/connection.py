@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
     def publish(self, topic: str, payload: bytes, expiry: int | None = None, *, retain: bool = False) -> asyncio.Future[bytes]:
         """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost.
 
-        Call `wait_writable` before, and do not wait for anything else in between. If the broker has only QoS 0, it acknowledges
+        Call `wait_writable` directly before, without another `await` in between. If the broker has only QoS 0, it acknowledges
         nothing, so the returned future has the code for success at once.
 
         With MQTT 5, the broker drops a message that it could not pass on within `expiry` seconds. This method itself raises

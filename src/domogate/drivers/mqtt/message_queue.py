@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from domogate.drivers.mqtt.properties import QueuePolicy
 
 _PARTS = 64
-"""The largest number of messages in the queue for a topic with the policy ALL."""
+"""The largest number of messages in the queue for a topic with the policy ALL. A further message replaces the oldest."""
 
 
 class MessageQueue:

@@ -35,7 +35,7 @@ _Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
 def _reported(attached: AttachedModule) -> _Reported:
-    """Return the state and the reachability that a driver last reported and the gateway stored. The third value is None.
+    """Return the stored state and reachability from the last report of a driver. The reason of an absence is left out (None).
 
     If no driver has reported the stored state, return no state, and count the module as reachable.
     """
@@ -101,8 +101,8 @@ class DrivenModule:
         """
         self._monotonic = monotonic
         self._quiet_since = monotonic()
-        """The time (monotonic) of the last message about the state, of the last picture, or of the last message that the module
-        is online. If the topics were subscribed later: the time of the subscription.
+        """The time (monotonic) from which silence counts: the latest of the subscription to the topics, the last message about
+        the state, the last picture, and the last message that the module is online.
         """
         self.subscribed_since: float | None = None
         """The time when the topics of the module were subscribed. None if they are not subscribed."""
@@ -141,7 +141,7 @@ class DrivenModule:
     def absence(self) -> Absence | None:
         """The reason why the module cannot be reached, or None if no reason is known.
 
-        If there are several reasons, the reason nearest to the gateway counts: a lost broker comes before a silent device.
+        Of several reasons, the first in this order counts: lost connection, refused topic, availability message, silence.
         """
         unavailable = (absence for absence in self._availability_absences.values() if absence is not None)
         return self._connection_absence or self._refusal_absence or next(unavailable, None) or self._silence_absence

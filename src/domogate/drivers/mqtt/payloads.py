@@ -9,7 +9,7 @@ from domogate.domain.states import Battery
 
 
 class Unreadable(Exception):
-    """The payload cannot be decoded. It is counted and changes nothing."""
+    """The payload cannot be decoded, so the message changes nothing."""
 
 
 _decode = msgspec.json.Decoder().decode

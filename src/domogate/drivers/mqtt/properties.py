@@ -69,7 +69,7 @@ NOT_STATE = frozenset(("available", "refusal", "picture"))
 """Properties that are not part of the state."""
 
 THERMOSTAT_DEFAULTS = Properties(mode=ThermostatMode.MANUAL, function=ThermostatFunction.HEATING)
-"""The mode and the function of a thermostat that never reports them."""
+"""The mode and the function that the driver assumes for a thermostat that does not report them."""
 
 
 class Unsupported(Exception):

@@ -1,4 +1,4 @@
-"""Counts unreadable messages. One log line from time to time has their number: a faulty device must not fill the log."""
+"""Counts unreadable messages. Only one log line from time to time says how many: a faulty device must not fill the log."""
 
 from domogate.common.log import get_logger
 

@@ -228,7 +228,10 @@ class Bus:
     # orders and reads
 
     async def execute(self, module: DrivenModule, order: Order) -> None:
-        """Execute the order, and wait until the device has confirmed it. Raises a fault if the order is not confirmed."""
+        """Execute the order, and wait until the device has confirmed it. Raises a fault if the order is not confirmed.
+
+        If `Plan.is_confirmed` is None, the ACK of the OpenWebNet gateway is enough.
+        """
         await self._wait_gateway(order.deadline)
         try:
             async with asyncio.timeout(self._remaining(order.deadline)):

@@ -14,7 +14,7 @@ from domogate.drivers.openwebnet.addresses import parse_where
 from domogate.drivers.openwebnet.frames import Event, Normal, Request, StatusRequest
 
 Key = tuple[int, str]
-"""WHO and the key of an address (addresses.py)."""
+"""WHO, and the text that `find_key` returns for the address."""
 
 
 class Plan(msgspec.Struct, frozen=True):

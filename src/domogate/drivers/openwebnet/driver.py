@@ -1,4 +1,4 @@
-"""The OpenWebNet driver. The option `gateway` of a module names its OpenWebNet gateway, unless the settings list only one."""
+"""The OpenWebNet driver. The option `gateway` of a module names its OpenWebNet gateway. With only one, it may be missing."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence

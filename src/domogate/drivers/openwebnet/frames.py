@@ -120,7 +120,7 @@ NACK = Nack()
 BUSY = Busy()
 
 _NONCE_DIGITS = 20
-"""With at least this number of digits, `*#DIGITS*DIGITS##` is a proof. No WHO has so many digits."""
+"""The frame `*#DIGITS*DIGITS##` is a proof if its first number has at least this many digits. No WHO has so many."""
 
 _ANSWERS: dict[str, Frame] = {
     "*#*1##": ACK,
@@ -131,7 +131,7 @@ _ANSWERS: dict[str, Frame] = {
     "*#*5##": BUSY,  # the gateway has no access to the bus
     "*#*6##": BUSY,  # the gateway sends another frame
 }
-"""How the gateway ends its answer to a request. Many gateways send only 1 and 0; others give a reason."""
+"""The frames that end an answer of an OpenWebNet gateway. Many send only `*#*1##` and `*#*0##`; others give a reason."""
 
 _SIGNAL = re.compile(r"\*(9[89])\*([0-9]{1,4})##")
 _CHALLENGE = re.compile(r"\*#([0-9]{1,256})##")

@@ -14,7 +14,7 @@ from domogate.ports import Clock
 _log = get_logger(__name__)
 
 EVENT_GRACE = 1.5
-"""In seconds. A read waits for this time after the ACK, because some answers arrive later, in the event session."""
+"""In seconds. A read waits at most this time after the ACK, because some answers arrive later, in the event session."""
 POLL_EVERY = 300.0
 """In seconds. Every device is read once in this period, to find missed events and absent devices."""
 TIMEOUT = 10.0

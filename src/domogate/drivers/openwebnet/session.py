@@ -34,7 +34,7 @@ class SessionLost(Exception):
 class SessionRefused(Exception):
     """The login failed because of the password. Wait before the next attempt. The message says why.
 
-    For example, the OpenWebNet gateway refused the password or could not prove that it knows it, or no usable password is set.
+    For example, no usable password is set, the OpenWebNet gateway refused the password, or its own proof was wrong.
     """
 
 

@@ -29,7 +29,7 @@ _ACTIVE = frozenset({1, 2, 6, 7, 8, 9})
 LOWEST, HIGHEST = 5.0, 40.0
 PROGRAMS = range(1, 4)
 _NO_PROGRAM = 0
-"""The program of a frame that says that no program runs."""
+"""The number in `_Decoded` if no program runs. None in its place means that the frame does not name the program."""
 
 _Decoded = tuple[ThermostatFunction | None, ThermostatMode | None, int | None]
 """Function, mode and program. None if the frame does not have the value."""

@@ -1,4 +1,4 @@
-"""The behaviour of a simulated module. The option `simulate` (offline, slow, refusing) selects a fault."""
+"""The behaviour of a simulated module. The option `simulate` makes the module offline, slow or refusing."""
 
 from collections.abc import Mapping
 from enum import StrEnum

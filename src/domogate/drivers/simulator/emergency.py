@@ -32,9 +32,9 @@ _BREAKS = {
 
 
 class Emergency(Device[EmergencyState]):
-    """An emergency controller. Failures in its first state stay, unless the simulator made them before a restart.
+    """An emergency controller. It fails from time to time and is repaired hours later.
 
-    A controller without such lasting failures fails from time to time and is repaired hours later.
+    Failures that the simulator did not make, for example from the estate file, stay, and no others are added to them.
     """
 
     __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")
@@ -53,10 +53,7 @@ class Emergency(Device[EmergencyState]):
         # the estate file is never repaired.
         self._failing = in_failure(failures) and failures in (self._failures_in(self._slot), self._failures_in(self._slot - 1))
         self.given = in_failure(failures) and not self._failing
-        """Whether the failures came from outside, for example from the estate file.
-
-        The simulator does not remove such failures.
-        """
+        """Whether the failures came from outside, for example from the estate file. Then the simulator never changes them."""
 
     def first_state(self) -> EmergencyState:
         return EmergencyState(failures=self.healthy)
@@ -225,7 +222,7 @@ class EmergencyUnit(Emergency):
         self.state = msgspec.structs.replace(self.state, **changes)
 
     def _repair_time(self, kind: EmergencyTestKind, ended: float) -> float:
-        """Return the time of the repair after the last test of this kind found a failure. `ended` is the end of the test."""
+        """Return when the failure that the last test of this kind found is repaired. `ended` is the end of this test."""
         return ended + _DAY * self.random.between("repair", 1, 3, self._slot_of[kind])
 
     def _charge_at(self, now: float) -> float:

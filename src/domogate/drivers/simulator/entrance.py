@@ -1,6 +1,6 @@
 """Simulated locks, entrance panels and activations.
 
-Each device is switched on for some seconds and then switches itself off.
+Each device switches itself off some seconds after it was switched on. For a lock, on means unlocked.
 """
 
 from typing import ClassVar, TypeVar

@@ -21,7 +21,7 @@ _SAMPLES = 16
 
 
 class Load(msgspec.Struct, frozen=True):
-    """An appliance. From time to time it runs through its phases (seconds, watts). Between two runs it uses `idle` watts.
+    """An appliance. From time to time it runs through its phases (each: seconds, watts). Between two runs it uses `idle` watts.
 
     An appliance without phases uses `idle` watts all the time, plus or minus the fraction `swing`.
     """
@@ -187,8 +187,8 @@ class Multisocket(Device[MultisocketState]):
     """A multisocket. It has four sockets unless its state or an option has another number.
 
     Each socket has a load: a simulated appliance that is plugged in. The power and energy of the multisocket are reported only
-    as readings, because the state of a multisocket has no fields for them. So the energy counter starts at 0 each time this
-    object is made, for example after a restart.
+    as readings, because the state of a multisocket has no fields for them. The stored state does not show the last energy, so
+    the energy counter starts at 0 each time this object is made, for example after a restart.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")

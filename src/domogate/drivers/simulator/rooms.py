@@ -9,10 +9,7 @@ from domogate.drivers.simulator.weather import Weather
 
 _STEP = 120.0
 _STEPS = 100
-"""The heating is computed every `_STEP` seconds.
-
-If much time passes in one call, the steps are longer, so that there are at most `_STEPS` steps.
-"""
+"""The heating is computed in steps of `_STEP` seconds. A call that would need more than `_STEPS` steps makes longer steps."""
 _MEMORY = 2 * 86_400.0
 """In seconds. If more time has passed since the last computation, only the last `_MEMORY` seconds are computed.
 

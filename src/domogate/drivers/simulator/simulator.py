@@ -22,7 +22,7 @@ MOTION_TICK = 0.5
 
 
 async def _ignore_reports(reports: Sequence[Report]) -> None:
-    """Drop the reports. The simulator uses this function before its start, when there is no receiver of reports."""
+    """Drop the reports. The simulator uses this function until its start, because only `start` names a receiver of reports."""
 
 
 class Simulator:

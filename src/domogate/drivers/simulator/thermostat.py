@@ -18,7 +18,7 @@ _HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
 _NOISE = 0.12
 _ADVANCE_EVERY = 20.0
-"""In seconds. A tick without a measurement computes a room only if the last computation is older: a room changes slowly."""
+"""In seconds. A room changes slowly: without a measurement, a tick computes it only if the last computation is older."""
 _BOOST_LASTS = 1800.0
 
 # Target temperatures of the modes that ignore the set point.

@@ -31,7 +31,7 @@ _LATEST = 1e11
 
 
 class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An option for a device that sends all its failures in one value: it says where the value is read.
+    """An option for a device that sends all its failures in one value. The option says where this value is read.
 
     The value is a word, a list of words, or a number whose bits are failures.
     """
@@ -103,7 +103,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     This time identifies the test: the logbook does not repeat a test that began at the same time as the test before.
     """
     lit: str = ""
-    """The path of the time for which the lamp was lit. Without it, this time is computed from `began` and `ended`."""
+    """The path of the duration for which the lamp was lit. Without it, the duration is computed from `began` and `ended`."""
     lit_scale: float = 1.0
     """The factor that converts the value of `lit` to seconds."""
 
@@ -127,8 +127,8 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def read(self, payload: bytes, kind: EmergencyTestKind) -> EmergencyTest | None:
         """Return the test. Raises Unreadable if the payload cannot be decoded.
 
-        Return None if the result is not in `map`, if a time of the test is missing and cannot be computed, or if the test would
-        have taken less than 0 s or more than seven days.
+        Return None if the result is not in `map`, if a time of the test is missing and cannot be computed, or if the test
+        ended before it began or more than seven days later.
         """
         word = self._find(payload, self.result)
         meaning = None if word is None or isinstance(word, dict | list) else self.map.get(as_text(word))

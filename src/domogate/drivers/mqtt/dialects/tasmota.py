@@ -189,7 +189,7 @@ class Tasmota(Codec):
                 properties["target"] = self._turn(target)
 
     def _turn(self, position: float) -> int:
-        """Convert between a position of the device and a position of a module, whose open position is 100."""
+        """Convert a position of the device to a position of the module (100 is open), or back."""
         return 100 - round(position) if self._options.inverted else round(position)
 
     def _read_energy(self, said: Mapping[str, Any], properties: Properties) -> None:

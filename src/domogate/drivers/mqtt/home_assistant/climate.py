@@ -10,7 +10,7 @@ from domogate.drivers.mqtt.home_assistant.messages import Announcement
 from domogate.drivers.mqtt.home_assistant.templates import Untranslatable
 
 _EVERY_MODE = ("auto", "off", "cool", "heat")
-"""The modes of an announcement without the field `modes`. Home Assistant also has `dry` and `fan_only`, which no module has."""
+"""The modes if the announcement has no field `modes`. Home Assistant also has `dry` and `fan_only`, which no module has."""
 _MODES: Mapping[str, str] = MappingProxyType({"off": "off", "auto": "automatic", "heat_cool": "automatic", "heat": "manual"})
 """For each mode of Home Assistant: the mode of a module, for a thermostat that only heats."""
 _OPERATIONS: Mapping[str, str] = MappingProxyType({**_MODES, "heat": "manual heating", "cool": "manual cooling"})

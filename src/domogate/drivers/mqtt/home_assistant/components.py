@@ -142,4 +142,4 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "alarm_control_panel": "no kind of module is an alarm system",
     }
 )
-"""For some components that cannot become modules: the reason, because the name of the component does not show it."""
+"""The reasons why some components cannot become modules. The names of these components do not show the reason."""

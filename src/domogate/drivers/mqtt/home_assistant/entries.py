@@ -21,7 +21,7 @@ class Translation(msgspec.Struct, frozen=True):
     command: dict[str, Any]
     hardware: dict[str, Any] = {}
     more: dict[str, Any] = {}
-    """Further options."""
+    """Further options of the module, such as `colorAs`."""
 
 
 def read_source(

@@ -9,7 +9,7 @@ import msgspec
 
 _TOKEN = re.compile(r"\s*(?:(\d{1,9}(?:\.\d{1,9})?)|([A-Za-z_]\w*)|'([^'\\]*)'|\"([^\"\\]*)\"|(==|!=|[-+*/|().,\[\]]))")
 _KEEPING = frozenset(("int", "float", "round", "default", "is_defined", "string", "bool", "trim"))
-"""The allowed filters and functions. The parser skips them and their further arguments, and takes only the value itself."""
+"""The allowed filters and functions. The parser ignores what they do, and takes only the value to which they are applied."""
 _DEEPEST = 5
 _STEP_TEXT = re.compile(r"[^.\[\]{}]+")
 

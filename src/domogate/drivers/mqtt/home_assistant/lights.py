@@ -29,9 +29,9 @@ _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "rgbww": {"red": "{red}", "green": "{green}", "blue": "{blue}", "cold_white": "0", "warm_white": "0"},
     }
 )
-"""For each colour mode, in the order of preference: the names in its template, and their texts in the payload."""
+"""For each colour mode, in the order of preference: the names in its template, each with the text that replaces it."""
 _JSON_KEYS: Mapping[str, str] = MappingProxyType({"hs": "hs", "rgb": "rgb", "xy": "xy", "rgbw": "rgbw", "rgbww": "rgbcw"})
-"""For each colour mode: a text whose letters are the keys of the parts of the colour in a JSON payload."""
+"""For each colour mode: the keys of the parts of the colour in a JSON payload. Each letter of the text is a key."""
 
 
 def translate_light(said: Announcement) -> Translation:

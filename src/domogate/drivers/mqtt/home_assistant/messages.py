@@ -16,7 +16,7 @@ _LARGEST_MESSAGE = 256 * 1024
 _LONGEST_TOPIC = 300
 _MOST_PARTS = 500
 _MOST_FIELDS = 200
-"""The largest number of fields of a device, and of one part. Every part gets a copy of the fields of its device."""
+"""The limit for the fields of a device, and for those of one part. Each part gets a copy of the fields of its device."""
 _MOST_LISTED = 20
 _LONGEST_NAME = 100
 _BASE = "~"

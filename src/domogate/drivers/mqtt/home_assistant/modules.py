@@ -1,6 +1,7 @@
 """Makes modules from the announcements of devices: one module for each part of a device that can be driven.
 
-Sensors of power and energy are added to the only plug of their device, or become meters.
+If a device has exactly one plug, this plug reports its state, and no two sensors have the same measure, the sensors of power
+and energy are added to the plug. Otherwise they become meters.
 """
 
 from collections import Counter
@@ -34,7 +35,7 @@ _CLIMATE_UNITS: Mapping[str, Mapping[str, tuple[float, float]]] = MappingProxyTy
 )
 """The measures that a sensor can add to a thermostat: for each unit, the factor and the offset to Celsius or percent."""
 _OF_REMOTES = frozenset(("event", "device_automation"))
-"""The components of buttons that a person presses."""
+"""The components of Home Assistant that stand for buttons of remote controls."""
 _AVAILABILITY_WORDS = MappingProxyType({"payload_available": "online", "payload_not_available": "offline"})
 
 
@@ -42,7 +43,7 @@ def find_candidates(received: Mapping[str, bytes], others: Iterable[str]) -> Ite
     """Yield the modules in the announcements. Also yield each device or part that cannot become a module, with the reason.
 
     `received` has the payload of each announcement, by its topic. `others` are base topics of devices that another dialect
-    finds; announcements of these devices are ignored. An announcement that cannot be read is yielded like a device.
+    finds; announcements of these devices are ignored. An unreadable announcement is also yielded, with the reason.
     """
     bases = tuple(f"{base}/" for base in others)
     devices: dict[str, dict[str, Announcement]] = {}

@@ -111,7 +111,7 @@ def read_command_template(template: str | None, names: Collection[str] = ("value
 
 
 def fill_names(template: str, names: Mapping[str, str]) -> str:
-    """Return the payload of a template that only has names: `{{ red }}` becomes `names["red"]`. Raises Untranslatable."""
+    """Return the payload of a template: `{{ red }}` becomes `names["red"]`. Raises Untranslatable for other expressions."""
 
     def replaced(found: re.Match[str]) -> str:
         parsed = _parse(found[0])
