@@ -147,7 +147,7 @@ def to_publish(
 ) -> bytes:
     """Return a PUBLISH with QoS 1, or with QoS 0 if the packet id is None.
 
-    After `expiry` seconds the broker must not deliver it any more (3.3.2.3.3).
+    With MQTT 5, the broker must not deliver it later than `expiry` seconds after it was sent (3.3.2.3.3).
     """
     properties = _properties(version, *([] if expiry is None else [struct.pack("!BI", _MESSAGE_EXPIRY, expiry)]))
     first = PUBLISH | (RETAIN if retain else 0)

@@ -187,7 +187,7 @@ class FrameReader:
         self.unreadable = 0
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Add data. Returns all frames that are complete now."""
+        """Add data, and yield the frames that are complete now."""
         *chunks, self._buffer = (self._buffer + data).split(b"##")
         if len(self._buffer) > self.MOST:
             self.unreadable += 1

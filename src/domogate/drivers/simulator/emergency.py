@@ -104,7 +104,7 @@ class _RunningTest(msgspec.Struct, frozen=True):
 
 
 class EmergencyUnit(Emergency):
-    """A lamp with a battery. Tests discharge the battery."""
+    """A lamp with a battery. Tests discharge the battery. If `given` is true, the state never changes."""
 
     __slots__ = ("_charge", "_charge_time", "_charging_since", "_due", "_repaired_at", "_running_test", "_slot_of", "_tests")
 

@@ -166,7 +166,7 @@ def _draw_label(draw: ImageDraw.ImageDraw, name: str, at: float) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return the text in letters of the font (Latin-1). Other letters become a question mark, line breaks become a space."""
+    """Return the text in letters of the font (Latin-1). Other letters become question marks, unprintable ones spaces."""
     latin = text.encode("latin-1", "replace").decode("latin-1")
     return "".join(letter if letter.isprintable() else " " for letter in latin)
 

@@ -253,7 +253,7 @@ class Multisocket(Device[MultisocketState]):
 
 
 class EnergyMeter(Device[EnergyMeterState]):
-    """A meter that measures the power of all devices of its plant.
+    """A meter that measures the power of all devices of its plant, except energy meters.
 
     The option `base` is a power in watts that the meter measures in addition, for devices that are not modules.
     """

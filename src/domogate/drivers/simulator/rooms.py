@@ -33,7 +33,7 @@ class Regulator(Protocol):
 
 
 class RoomDevice(Protocol):
-    """A device whose option `room` names the room: it may warm the room or be a shutter. It may also be a thermostat."""
+    """A device whose option `room` names the room. It may warm the room, or be a shutter or a thermostat."""
 
     @property
     def warmth(self) -> float:
