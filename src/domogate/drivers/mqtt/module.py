@@ -164,8 +164,8 @@ class DrivenModule:
     def check_silence(self, now: float, never_after: float) -> None:
         """Note an absence if the module has been silent for too long since its topics were subscribed.
 
-        If the module has never reported, not even before the last restart, the limit is `never_after` seconds. The limit
-        `silent_after` applies to every module, unless it is None.
+        If the module has never reported, not even before the last restart, the limit is `never_after` seconds. If
+        `silent_after` is not None, it is a limit for every module.
         """
         if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
             return  # A module without topics cannot send a message.

@@ -1,6 +1,6 @@
 """Devices that announce themselves as Home Assistant expects it (MQTT discovery). They become modules of the dialect `generic`.
 
-Source: the documentation of Home Assistant, page "MQTT", section "MQTT Discovery", and the pages of the single components.
+Source: the documentation of Home Assistant, page "MQTT", section "MQTT Discovery", and the page of each component.
 """
 
 from domogate.drivers.mqtt.home_assistant.modules import find_candidates
