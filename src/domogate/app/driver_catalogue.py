@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 _log = get_logger(__name__)
 
 _TEST = 0.1
-"""Seconds. To test a connection, the gateway searches for devices for this time."""
+"""In seconds. To test a connection, the gateway searches for devices for this time."""
 _RETRY = 5.0
-"""Seconds until changed connections are read again after the store failed."""
+"""In seconds. If the store fails when changed connections are read, they are read again after this time."""
 
 
 class DriverCatalogue:
     """Describes the drivers, and applies the connections that operators set in the console, without a restart.
 
-    If the settings list connections of a driver, a connection from the console is not used.
+    If the settings list connections of a driver, a connection that was set for this driver in the console is not used.
     """
 
     def __init__(

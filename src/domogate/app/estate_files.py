@@ -144,7 +144,7 @@ class EstateFiles:
 
 
 def _without_place(mistake: Mistake) -> str:
-    """Return the mistake as text. From the path in the file, the text keeps only the keys after the last list index."""
+    """Return the mistake as text. Of the path to the wrong value, the text has only the keys after the last list index."""
     key = mistake.path.rpartition("].")[2]
     allowed = f"; allowed: {mistake.allowed}" if mistake.allowed else ""
     return f"{key}: {mistake.problem}{allowed}"

@@ -6,15 +6,15 @@ import time
 from collections.abc import Awaitable, Callable
 
 _MOST_STEPS = 10
-"""The greatest number of steps of one leap. A timer can start another timer, so a leap has several steps: in each step, timers
-can fire.
+"""`advance` moves the time in at most this number of steps. A timer can start another timer, so one step is not enough: after
+each step, timers can fire.
 """
 _ROUNDS = 5
 """The number of rounds of the event loop after each step. In these rounds, the timers that are due fire."""
 
 
 class LeapingLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time can leap. After a leap, the timers that are due fire at once."""
+    """An event loop whose time can be moved forward (`ahead`). The timers that are then due fire at once."""
 
     ahead = 0.0
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 _PATIENCE = 2.0
-"""In seconds. A scrape does not wait longer for the database."""
+"""In seconds: the longest time for which a scrape waits for the database."""
 _FRESH = 30.0
-"""In seconds. Counts that are not older than this are used again, so that frequent scrapes do not load the database."""
+"""In seconds. Counts up to this age are used again, so that frequent scrapes do not load the database."""
 
 _log = get_logger(__name__)
 

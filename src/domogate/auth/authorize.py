@@ -140,8 +140,8 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     async def _is_suitable_login(self, person: LoggedIn, asked: AuthorizationRequest) -> bool:
         """Whether the login is recent enough, and is a login of the person that the application expects.
 
-        Raises OAuthFault if another person has just logged in for this request, or if the id_token_hint is not an id token of
-        the client and the request forbids a login page.
+        Raises OAuthFault if another person than the one in id_token_hint has just logged in for this request. Also raises it
+        if the request forbids a login page (`prompt=none`) and its id_token_hint is not an id token of the client.
         """
         since = await self._find_since(asked)
         has_just_logged_in = since is not None and person.session.auth_time >= since

@@ -1,7 +1,7 @@
 """Files that commands write. A file is written completely or not at all.
 
-A command with the flag --force calls `check_free` first, so it replaces a file only with this flag. `open_output` and
-`write_file` replace an existing file.
+`open_output` and `write_file` replace an existing file. So a command that has the flag --force calls `check_free` first: it
+refuses an existing file if the command was called without --force. `backup` also has --replace-larger, which includes --force.
 """
 
 import os
@@ -17,7 +17,7 @@ from domogate.cli._options import flag
 
 Force = Annotated[bool, flag("--force", "Replace the file if it exists.")]
 ForceFiles = Annotated[bool, flag("--force", "Replace files that exist.")]
-"""The same flag, for a command that writes several files."""
+"""The flag --force of a command that writes several files."""
 
 
 def check_free(path: Path | None, force: bool) -> None:

@@ -41,8 +41,8 @@ def tell_link(
 ) -> None:
     """Print the link on standard output. If the link was mailed, it is not printed; a note on standard error says this.
 
-    If `as_json` is true, print a JSON object in both cases. The store keeps only the hash of the link, so the link cannot be
-    shown again.
+    If `as_json` is true, always print a JSON object; its field `link` is null if the link was mailed. The store keeps only
+    the hash of the link, so the link cannot be shown again.
     """
     if as_json:
         print_json({**(more or {}), "link": link.url, "mailed": link.mailed, "expires_at": iso(link.expires_at)})

@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 _MODULES = {"restore": "backup"}
-"""The commands that are in a module of another name."""
+"""For each command whose module does not have the name of the command: the name of the module."""
 
 
 class CommandList(click.Group):

@@ -30,7 +30,7 @@ def place_modules(
 
     The name of each module is matched with `pattern`. The group `room` of the match names the room (`match_names`), and the
     rest of the name becomes the module's name. A module is not added, but is in `left` with the reason, if its name does not
-    match, if the group does not name exactly one room, or if this room is written in braces.
+    match, if the group does not name exactly one room, or if the room or its modules are written in braces or brackets.
 
     A module that is already in the file is not added again. A module of the kind gateway (a bridge, such as Zigbee2MQTT) that
     matches no room is ignored, because it serves the whole plant.

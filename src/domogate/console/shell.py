@@ -138,7 +138,7 @@ class _Config(msgspec.Struct, frozen=True, rename="camel"):
     demo: tuple[DemoUser, ...]
     demo_key: str | None
     is_new: bool
-    """True if nobody can operate the gateway yet. Then the first page asks for the link that `domogate serve` or
+    """True if the gateway has no active operator yet. Then the first page asks for the link that `domogate serve` or
     `domogate init` prints.
     """
 
@@ -165,7 +165,7 @@ class _WebManifest(msgspec.Struct, frozen=True):
 
 
 def read_logo(path: Path) -> Logo:
-    """Read the logo of the operator. Raises ValueError if the file is not an SVG or PNG image of an acceptable size."""
+    """Read the operator's logo. Raises ValueError if it is not an SVG or PNG file or has more than `_LARGEST_LOGO` bytes."""
     media_type = _LOGO_TYPES.get(path.suffix.lower())
     if media_type is None:
         raise ValueError("an SVG or PNG file is allowed, with a name that ends with .svg or .png")

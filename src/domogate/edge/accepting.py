@@ -20,11 +20,10 @@ _AT_ONCE = 32
 Because of this limit, requests on open connections are answered quickly even while very many new connections arrive.
 """
 _RESERVE_SHARE = 4
-"""The reserve has the connections beyond the limits (`connections.py`). A connection of the reserve counts as this number of
-connections of a round.
+"""When the connections of a round are counted (`_AT_ONCE`), a connection of the reserve counts as this number of connections.
 
-So fewer connections of the reserve are accepted in a round. This gives each of them some rounds to send its request before a
-newer connection replaces it.
+The reserve has the connections beyond the limits (`connections.py`). Because few of them are accepted in a round, each of them
+has some rounds to send its request before a newer connection replaces it.
 """
 _PAUSE = 0.5
 """In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""

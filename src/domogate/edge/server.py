@@ -30,7 +30,7 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 _METRICS_CONNECTIONS = 16
 _METRICS_DRAIN = 1.0
 _NOTICE = 0.3
-"""In seconds. After a stop, the gateway still accepts connections for this time, and says that it is not ready.
+"""In seconds. After a signal to stop, the gateway accepts connections for this time, and /readyz says that it is not ready.
 
 In this time a balancer stops sending requests to it, and a client with an open connection learns that it must use a new one.
 """

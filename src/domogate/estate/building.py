@@ -21,7 +21,7 @@ Record = dict[str, Any]
 
 HINT_LENGTH = 6
 _FIELDS_OF_HEAD = 3
-"""The first three fields of `Module` are its id, its internal id and its name. Repeated records differ in these fields."""
+"""The first fields of `Module`: id, internal id and name. Repeated records (`repeated.py`) differ only in these fields."""
 
 
 class EstateFile(msgspec.Struct, frozen=True):

@@ -147,7 +147,7 @@ def _read_rows(part: str) -> list[_Row]:
 def _read_part(key: str, found: Raw) -> Raw:
     """Return the value of the key in the mapping `found`. The value of `plants` is a list of one plant: return this plant.
 
-    Raises NotSimple if it is something else.
+    Raises NotSimple if the value of `plants` is not such a list.
     """
     value = found.get(key) if isinstance(found, dict) else None
     if key != PLANTS:
@@ -169,7 +169,7 @@ def _read_entries(lines: str, read_short: Callable[[str], Raw]) -> dict[str, Raw
 class _Block:
     """Reads block lists and mappings from `rows`: the split lines of one plant or of another top-level key.
 
-    All methods raise NotSimple for other text.
+    All methods raise NotSimple if the rows are not simple YAML.
 
     `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` are the records
     that `Repeats.cut` replaced: in `rows`, a list item with MARK and an index stands for each of them.

@@ -41,7 +41,7 @@ _NOT_IN_PATH: Any = None
 class Call(msgspec.Struct):
     """A call that has passed all checks except the checks of values in its body.
 
-    The fields from `plant` on are set only if the path of the operation has such a parameter.
+    `plant` and each later field are set only if the path of the operation has a parameter for the field.
     """
 
     principal: Principal

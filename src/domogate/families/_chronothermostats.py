@@ -121,7 +121,7 @@ class Notification(msgspec.Struct, rename="camel"):
 def cached_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
     """Return the JSON model of a state. It is cached until the next report.
 
-    Until then only the time of the thermostat's clock changes. So the caller sets the field `time` for each answer.
+    Between two reports only the time of the thermostat's clock changes. So the caller sets the field `time` for each answer.
     """
     cached: tuple[ThermostatState, Chronothermostat] | None = view.encodings.get("E12 model")
     if cached is None or cached[0] is not state:

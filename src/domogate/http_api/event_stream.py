@@ -39,7 +39,7 @@ async def answer_stream(opening: Awaitable[Stream]) -> Response:
 
 
 class _AsgiWriter:
-    """Is used if the server offers no direct access to the connection. It writes no frames: the response sends them."""
+    """Used if the server offers no direct access to the connection. Writes nothing: EventStreamResponse sends all parts."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -24,7 +24,7 @@ PublicKey = ECKey | RSAKey | OKPKey
 
 REFETCH_PAUSE = 30.0
 COLD_PAUSE = 5.0
-"""Seconds between two attempts while no key is cached."""
+"""In seconds: the shortest time between two attempts to fetch keys while no key is cached."""
 MAX_STALE = 86_400.0
 _MAX_KEYS = 100
 _RSA_BITS = range(2048, 8193)

@@ -1,4 +1,4 @@
-"""Operations that show orders: commands that were sent to modules or were refused before, and their results."""
+"""Operations that show orders (commands that were sent to modules, or that failed before they were sent) and their results."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -83,7 +83,7 @@ class EmailPages(LoggedInPages):
     # --- open the link ------------------------------------------------------------------------------------------------
 
     async def open_link(self, request: Request) -> Response:
-        """Show the page behind the mailed link. Only the person who asked for the change can confirm it there.
+        """Show the page that the mailed link opens. Only the person who asked for the change can confirm it there.
 
         If the person mistyped the new address, a stranger gets the link, and the link must be useless for the stranger.
         """

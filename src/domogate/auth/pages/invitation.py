@@ -1,4 +1,4 @@
-"""The pages behind an invitation link: a person joins a home, with an existing account or with a new one (Decision 0100).
+"""The pages that an invitation link opens: a person joins a home, with an existing account or with a new one (Decision 0100).
 
 Opening a page does not use up the link, because chat and mail programs open links too.
 """

@@ -23,7 +23,7 @@ LINK_PATH = "/auth/password"
 
 
 class SetPasswordPages(PageGroup):
-    """Base class of pages behind a link: has the form to set a password, and the page for a link that does not work."""
+    """Base class of pages that a link opens: the form to set a password, and the page for a link that does not work."""
 
     def _form(
         self,
