@@ -1,8 +1,8 @@
 """Runs several gateways of a cluster on one machine and one port: `domogate serve --processes N` (Decision 0093).
 
 A supervisor starts the processes. When a process ends, the supervisor starts it again. A pair of sockets connects the
-supervisor with each process. When a process accepts requests, it sends a byte to the supervisor. When the supervisor ends or
-closes its socket of the pair, the process finishes its requests and ends.
+supervisor with each process. When a process accepts requests, it sends a byte to the supervisor. When the supervisor ends, or
+shuts its socket of the pair down, the process finishes its requests and ends.
 """
 
 import asyncio

@@ -34,7 +34,7 @@ class Tools:
 
     def __init__(self, settings: Settings, address: str | None, clock: Clock, store: Store, at_end: AsyncExitStack) -> None:
         self.settings = msgspec.structs.replace(settings, public_url=address)
-        """The settings, with the URL of the gateway in `public_url`."""
+        """The settings, with the URL of the gateway in `public_url` (None if the URL is not known)."""
         self.address_is_known = address is not None
         """False if no gateway has started on this store yet, and the settings have no `public_url`."""
         self.clock = clock

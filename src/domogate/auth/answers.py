@@ -24,7 +24,7 @@ WORDS = {
     500: "server_error",
     503: "temporarily_unavailable",
 }
-"""The error code of each status."""
+"""The error code of each of these statuses."""
 
 _log = get_logger(__name__)
 

@@ -137,10 +137,11 @@ class Session:
         client: Client | None = None,
         shown: bytes | None = None,
     ) -> Exchange:
-        """Send a request. If the answer is 429 or 503, wait as `Retry-After` says and send the request again.
+        """Send a request. If the answer is 429 or 503, wait as `Retry-After` says (30 s at most) and send the request again.
 
         If the body contains secrets, the report shows `shown` instead of the body. It is a finding if there is no answer, or if
-        the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these failures in a row.
+        the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these failures in a row. After
+        `MOST_FAILURES` of them for one operation, the operation is not called again: the result has a `failure`.
         """
         name, client = str(operation), client or self.client
         if self._failures[name] >= MOST_FAILURES:

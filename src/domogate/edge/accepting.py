@@ -63,8 +63,8 @@ class Acceptor:
     async def finish(self) -> None:
         """Stop listening, in a way that resets no connection that a client has opened (Decision 0104).
 
-        The connections that wait are accepted in the background. `is_opening` is True until the last of them is accepted.
-        If the service manager opened the socket, new connections wait in it for the next process (Decision 0125).
+        If the service manager opened the socket, connections that are not accepted yet wait in it for the next process
+        (Decision 0125). Otherwise they are accepted in the background, and `is_opening` is True until all are accepted.
         """
         if isinstance(self._listener, ManagedSocket):
             self._stop()

@@ -94,7 +94,7 @@ class Tls:
 
 
 def _sign_file(path: Path) -> tuple[int, ...] | None:
-    """Return numbers that change when the file or its permissions change, or None if there is no such file."""
+    """Return numbers that change when the file or its permissions change, or None if the system cannot find it."""
     try:
         found = path.stat()
     except OSError:

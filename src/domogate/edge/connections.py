@@ -52,7 +52,8 @@ class Connections:
     def __init__(self, most: int = 6_000, most_per_address: int = 256, trusted_proxies: Sequence[str] = ()) -> None:
         """`most` is the limit of open connections, and `most_per_address` the limit for one IP address.
 
-        A trusted proxy has no limit per IP address, because it sends the requests of many clients.
+        The addresses of one /64 network of IPv6 count as one address. A trusted proxy has no limit per IP address, because it
+        sends the requests of many clients.
         """
         self._most = most
         self._most_per_address = most_per_address

@@ -52,7 +52,7 @@ class _Repeated:
 class LogRepeats:
     """Decides which lines are logged. A failure whose cause was logged a short time before is only counted.
 
-    All other lines are logged.
+    A failure is a line of the level error, or a warning with an exception. All other lines are logged.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:

@@ -158,7 +158,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return matching[0] if len(matching) == 1 else None
 
     def find_client(self, claims: Mapping[str, Any]) -> str | None:
-        """Return the client id that the issuer wrote into one of the client claims. Return None if these claims are missing.
+        """Return the client id that the issuer wrote into one of the client claims. Return None if no such claim is a text.
 
         The claim `aud` is not used here: in an access token it names an API, not the client.
         """

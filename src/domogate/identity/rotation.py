@@ -100,7 +100,7 @@ async def list_key_places(store: SigningKeyStore, clock: Clock) -> Sequence[KeyP
 
 
 def _find_unretired(keys: Sequence[SigningKey], algorithm: str, now: float) -> SigningKey | None:
-    """Return the newest key with this algorithm that is not retired, or None. A key without an end comes before other keys."""
+    """Return the newest key with this algorithm that is not retired, or None. Any key without an end is preferred."""
     found = [key for key in keys if key.algorithm == algorithm and _ends_after(key, now)]
     return max(found, key=lambda key: (key.retired_at is None, key.created_at, key.kid), default=None)
 

@@ -39,7 +39,7 @@ _KEPT_FIELDS = frozenset(
         *("value", "fw", "statusCode", "code", "flag", "quantity"),
     )
 )
-"""The fields of the contract whose texts are words of the contract, ids or times (Spec 2 and 7)."""
+"""The fields whose texts are words of the contract, ids, times, numbers or versions (Spec 2 and 7)."""
 _KEPT_IDS = frozenset(("internalId", "plantId", "ambientId", "moduleId"))
 """Fields whose texts are kept if they are UUIDs."""
 _PEOPLE = frozenset(("allowedUsers", "invitedUsers"))

@@ -90,7 +90,7 @@ def _write_trial(folder: Path) -> None:
 
 
 def check_newest(folder: Path, every: float) -> Finding:
-    """Check that the newest backup is not too old. `every` is the number of seconds between two backups."""
+    """Check that the newest backup is neither too old nor far in the future. `every`: the seconds between two backups."""
     try:
         backups = list_backup_files(folder)
     except OSError as error:

@@ -77,7 +77,7 @@ def is_own_form(form: Form | Mapping[str, Any], token: str) -> bool:
 def parse_return_to(text: str | None) -> str | None:
     """Return the path to return to: /homes, /console, or a path under /auth/ with its query.
 
-    Return None for every value that could lead to another site.
+    Return None for every other value, because it could lead to another site.
     """
     return text if text and _LOCAL_PATH(text) else None
 

@@ -194,7 +194,8 @@ class PageContext(msgspec.Struct, frozen=True):
     async def log_in_after_link(self, request: Request, user: User, password: str) -> Response:
         """Log in with the password that the person has just set by a link.
 
-        After the login, redirect to the console, the homes or the account page.
+        After the login, redirect to the console, the homes or the account page. If a second factor is needed, redirect to its
+        page first. If too many logins to this account failed before, show a page with a link to the login instead.
         """
         return_to = None if not self.has_door else "/console" if user.operator else "/homes"
         outcome = await self.sessions.log_in(

@@ -1,5 +1,7 @@
 """The page for a forgotten password. If mail is configured, a one-time link is mailed to the person (Decision 0031).
 
+The link is mailed only if the person is an active user with a real e-mail address.
+
 The page does not reveal whether an account exists. It is rendered before the account is looked up, and it is the same for every
 e-mail address.
 """

@@ -24,7 +24,7 @@ LINK_PATH = f"{PEOPLE_PATH}/link"
 
 
 class LinkRow(msgspec.Struct, frozen=True):
-    """An open invitation link. `limits` is empty if the link gives access to the whole home at any time."""
+    """An invitation link that still works. `limits` is empty if the link gives access to the whole home at any time."""
 
     id: Id
     note: str

@@ -34,7 +34,7 @@ NOTICES = frozenset(("member", "mailed", "invited", "unsent", "changed", "withdr
 
 
 class PersonRow(msgspec.Struct, frozen=True):
-    """A member, or an invited person (`waits` is true). `limits` is empty if the whole home may be used at any time."""
+    """An allowed user, or an invited person (`waits` is true). `limits` is empty if the whole home may be used at any time."""
 
     email: str
     waits: bool
