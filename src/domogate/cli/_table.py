@@ -23,7 +23,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) ->
 
 
 def _on_one_line(text: str) -> str:
-    """Return the text without control characters. A terminal would execute them."""
+    """Return the text with spaces instead of control characters, because a terminal would execute them."""
     return text if text.isprintable() else "".join(one if one.isprintable() else " " for one in text)
 
 

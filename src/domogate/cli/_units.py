@@ -14,12 +14,12 @@ PLACES = {
     "sysusers.conf": "etc/sysusers.d/domogate.conf",
     "tmpfiles.conf": "etc/tmpfiles.d/domogate.conf",
 }
-"""The place of each file below /."""
+"""The path of each file, without the first `/`."""
 LINKS = (
     "etc/systemd/system/multi-user.target.wants/domogate.service",
     "etc/systemd/system/sockets.target.wants/domogate.socket",
 )
-"""The links that `systemctl enable` makes."""
+"""The links that `systemctl enable` makes, also without the first `/`."""
 SETTINGS = "--config /etc/domogate/domogate.toml --data /var/lib/domogate"
 PROGRAM = Path("/opt/domogate/bin/domogate")
 """The path of the program, as the documentation recommends it."""

@@ -161,7 +161,7 @@ async def get_user(services: ManagementServices, call: OperatorCall) -> UserOut:
     errors=(409, 422),
 )
 async def change_user(services: ManagementServices, call: OperatorCall, body: UserChange) -> UserOut:
-    """Change the given fields. The steps that can be refused come first, so a change is made completely or not at all."""
+    """Change the given fields. The steps that can be refused come first, so a refused request changes nothing."""
     user_id, people = call.id_of("userId"), services.people
     user = await people.get_user(user_id)
     if body.name is not UNSET:
