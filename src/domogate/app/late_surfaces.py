@@ -25,7 +25,7 @@ _SURFACES_OF = {
     "domogate.app.own_apis": (b"events", b"webhooks", b"tickets", b"home", b"developer", b"openapi"),
     "domogate.app.management_api": (b"manage",),
 }
-"""The surfaces that each module builds with its function `build_surfaces`, by first path segment."""
+"""For each module: the names (first path segments) of the surfaces that its function `build_surfaces` builds."""
 
 
 class LateSurfaces:

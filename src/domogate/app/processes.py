@@ -2,7 +2,7 @@
 
 A supervisor starts the processes. When a process ends, the supervisor starts it again. A pair of sockets connects the
 supervisor with each process. When a process accepts requests, it sends a byte to the supervisor. When the supervisor ends, or
-shuts its socket of the pair down, the process finishes its requests and ends.
+shuts down its socket of the pair, the process finishes its requests and ends.
 """
 
 import asyncio

@@ -96,7 +96,7 @@ async def open_tools(settings: Settings, *, create: bool = True, temporary: bool
     """Yield the tools, and close the store at the end.
 
     The URL in links and tokens is the setting `public_url`. If it is not set, the URL is that of the gateway that started last.
-    If `create` is false, a missing data folder is not created: it may be missing if the database is on a server. If
+    If `create` is false, a missing data folder is not created: with a database on a server, it may be missing. If
     `temporary` is true, nobody needs the data after this process, so a commit does not wait for the disk.
     """
     clock, set_clock = _open_clock(settings)

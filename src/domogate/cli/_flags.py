@@ -19,7 +19,10 @@ CONFIG_HELP = "TOML file with settings; flags and DOMOGATE_* variables have prec
 
 
 def flag_help(name: str) -> str:
-    """Return the help text of the flag for a setting, or for a file with the value of a setting. `name` is the flag's name."""
+    """Return the help text of the flag for a setting, or for a file with the value of a setting.
+
+    `name` is the name of the flag with underscores, for example `public_url`.
+    """
     if name in FILES:
         about = f" {DECLARED[FILES[name]].setting.help}" if DECLARED[FILES[name]].setting.metavar == "JSON" else ""
         flag = FILES[name].replace("_", "-")

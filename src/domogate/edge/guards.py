@@ -76,8 +76,8 @@ class Guards:
 
         Other tasks can run after each `CHECKED_AT_ONCE` connections.
 
-        If a sweep is late, the event loop was busy and did not read. So the deadlines of all connections are extended by the
-        delay.
+        If a sweep is late, the event loop was busy, and the gateway did not read what the clients sent. So the deadlines of all
+        connections are extended by the delay.
         """
         late = now - self.now - self.sweep_interval if self.now else 0.0
         self.now = now

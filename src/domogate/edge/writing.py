@@ -1,4 +1,4 @@
-"""Answers whose parts an app writes to the connection directly, without a task: event streams (Decision 0044)."""
+"""Lets an app write the parts of an answer to the connection directly, for event streams (Decision 0044)."""
 
 from domogate.edge.direct import DirectConnection
 

@@ -100,13 +100,16 @@ async def list_key_places(store: SigningKeyStore, clock: Clock) -> Sequence[KeyP
 
 
 def _find_unretired(keys: Sequence[SigningKey], algorithm: str, now: float) -> SigningKey | None:
-    """Return the newest key with this algorithm that is not retired, or None. Any key without an end is preferred."""
+    """Return the newest key with this algorithm that is not retired, or None.
+
+    A key without a time of retirement is preferred, even if a key with such a time is newer.
+    """
     found = [key for key in keys if key.algorithm == algorithm and _ends_after(key, now)]
     return max(found, key=lambda key: (key.retired_at is None, key.created_at, key.kid), default=None)
 
 
 def _end(keys: Sequence[SigningKey], end_of: Callable[[SigningKey], float]) -> list[SigningKey]:
-    """Return copies of the keys that would end later than `end_of` says. The copies end at the time that `end_of` says."""
+    """Return copies of the keys that would be retired later than `end_of` says. The copies are retired at that time."""
     return [msgspec.structs.replace(key, retired_at=end_of(key)) for key in keys if _ends_after(key, end_of(key))]
 
 
