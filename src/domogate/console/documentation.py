@@ -23,7 +23,7 @@ _log = get_logger(__name__)
 
 
 class Site:
-    """The built site. A file is read when it is requested for the first time, because few gateways show the documentation.
+    """The built site. A file is read when it is first requested, because most gateways are never asked for the documentation.
 
     A request can only name a path of the manifest, so no other file can be read.
     """

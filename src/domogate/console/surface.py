@@ -23,7 +23,7 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 IsNew = Callable[[], Awaitable[bool]]
 
 PAGE_PATHS = frozenset(("", "homes", "console", "developers", "signed-in"))
-"""The first segments of the paths that show a page. The answer is the same for all paths with this segment; the script in the
+"""The first segments of the paths that show a page. Paths with the same first segment get the same answer; the script in the
 browser chooses the page by the whole path (`web/src/app/router.ts`).
 """
 PATHS = PAGE_PATHS | {path.strip("/") for path in (ASSETS, LOGO, ICON, WEB_MANIFEST, *PNG_ICONS)}

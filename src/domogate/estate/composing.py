@@ -1,8 +1,8 @@
 """Parses YAML text into nodes.
 
-Nodes are built from the parser's events with an explicit stack. While reading, nesting is limited and aliases are refused, so
-that no file can use up the memory. The text is read in pieces, and a plant is passed on as soon as it is complete, so the
-plants of a large file need no more memory than the largest plant.
+Nodes are built from the parser's events with a list as stack, without recursion. While reading, nesting is limited and
+aliases are refused, so that no file can use up the memory. The text is read in pieces, and a plant is passed on as soon as it
+is complete, so the plants of a large file need no more memory than the largest plant.
 """
 
 import re

@@ -23,7 +23,10 @@ H = TypeVar("H", bound=Handler)
 
 
 class Call(msgspec.Struct, Generic[C], frozen=True):
-    """One request with checked credentials. The type of `caller` depends on the credentials of the surface."""
+    """One request with checked credentials. The type of `caller` depends on the credentials of the surface.
+
+    If the operation needs no credentials (`Operation.anonymous`), `caller` is None.
+    """
 
     caller: C
     address: str

@@ -1,8 +1,8 @@
 """Verifies tokens of external issuers. The gateway can accept them instead of its own tokens, or in addition to its own tokens.
 
-The token says who the person is (by its subject; at first, by the e-mail address), which client it is for, and which scopes
-it has. The gateway decides the rest: the user must exist in the store and be active, the client must be registered, and the
-client gets only the scopes that it is registered for.
+The token says who the person is (by the claim `sub`; the first token of a person, by the e-mail address), which client it is
+for, and which scopes it has. The gateway decides the rest: the user must exist in the store and be active, the client must be
+registered, and the client gets only the scopes that it is registered for.
 """
 
 import math

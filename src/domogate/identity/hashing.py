@@ -22,7 +22,8 @@ In the pause the processor can do other work, even during many logins.
 _LONGEST_PAUSE = 0.5
 """The longest pause, in seconds.
 
-If the machine is suspended during a check, the measured time of the check is long, and the pause would be too long.
+If the machine is suspended during a check, the measured time of the check is long. Without this limit, the pause would be too
+long.
 """
 _M_MMAP_THRESHOLD = -3  # malloc.h
 

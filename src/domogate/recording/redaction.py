@@ -83,7 +83,7 @@ class Redactor:
         return 0 if field in _PLACES and value is not None else value
 
     def _names(self, value: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the names of the fields. A name that is not a word is replaced: it may be data, such as an e-mail address."""
+        """Yield the names of the fields. A name that does not match `_WORD` is replaced: it may be data, such as an address."""
         for name in value:
             yield name if _WORD.fullmatch(name) else self._replace(name, "")
 

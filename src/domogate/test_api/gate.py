@@ -50,7 +50,7 @@ class Gate:
     def wrap(self, app: ASGIApp, functions: GatewayFunctions) -> ASGIApp:
         """Return an application that applies the faults, records the traffic, and calls `app`.
 
-        `functions` has functions of the gateway behind `app`.
+        `functions` has functions of the gateway that `app` belongs to.
         """
 
         async def gated(scope: Scope, receive: Any, send: Any) -> None:
