@@ -11,12 +11,13 @@ from domogate.services.audit import GATEWAY, AuditAction, AuditResult
 CHECK_EVERY = 60.0
 """The seconds between two checks whether a backup is due.
 
-The first check is this time after the start: by then, a machine whose clock has no battery has set its clock.
+The gateway also waits this time after its start, because a machine whose clock has no battery must first set its clock.
+If the time between two backups (`every`) is shorter, the gateway waits only for `every` seconds.
 """
 RETRY_AFTER = 600.0
 """In seconds. After a failed backup, the gateway waits at least this time, because each attempt loads the disk.
 
-If the time between two backups is shorter, the gateway waits for that shorter time.
+If the time between two backups (`every`) is shorter, the gateway waits only for `every` seconds.
 """
 
 _log = get_logger(__name__)

@@ -112,8 +112,8 @@ class AuditLog(AuditTrail):
     ) -> None:
         """`gather`: entries are collected for this number of seconds and then written together.
 
-        While the store works, a crash loses at most these entries, and the counts of repeated refusals (see `RefusalCounts`)
-        that are not written yet.
+        A crash loses the entries that are not written yet, and the counts of repeated refusals (see `RefusalCounts`) that are
+        not written yet.
         """
         super().__init__(store)
         self._clock = clock
@@ -140,7 +140,7 @@ class AuditLog(AuditTrail):
         self._task = asyncio.create_task(self._write_regularly(), name="audit log")
 
     async def stop(self) -> None:
-        """Write all entries that are still in memory. If the store cannot write entries, one log line has their number."""
+        """Write all entries that are still in memory. If the store cannot write them, one log line says how many."""
         if self._task is not None:
             async with self._flushing:  # waits for a running write
                 self._task.cancel()
@@ -162,7 +162,7 @@ class AuditLog(AuditTrail):
     ) -> None:
         """Add an entry, which is written soon. `who` is the actor, for example a user id; `what` is the object of the action.
 
-        An entry whose result is not `ok` counts as a refusal. Repeated refusals get one common entry, which has their number.
+        An entry whose result is not `ok` counts as a refusal. Repeated refusals get one common entry, which has a count.
         """
         now = self._clock.now()
         if result != AuditResult.OK:

@@ -27,7 +27,7 @@ from domogate.services.plants.read_model import ModuleView
 _log = get_logger(__name__)
 
 MESSAGES, MESSAGES_SPAN = 600, 60.0
-"""A bridge reads at most `MESSAGES` messages in `MESSAGES_SPAN` seconds. It drops the other messages."""
+"""A bridge takes at most `MESSAGES` commands in `MESSAGES_SPAN` seconds. It drops further commands."""
 MOST_WAITING, WORKERS = 100, 8
 """At most `MOST_WAITING` commands wait; further commands are dropped. `WORKERS` commands are executed at the same time."""
 MOST_RETAINED = 50_000

@@ -81,9 +81,9 @@ class Bridges:
         self._start(bridge for bridge in wanted if self._holds is None or self._holds(bridge.plan.plant_id))
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Disconnect the bridges of these shards. If another gateway will run them, their modules stay available.
+        """Disconnect the bridges of these shards.
 
-        If no other gateway will run them, first publish that their modules are not available.
+        If no other gateway will run these bridges, first publish that their modules are not available.
         """
         if not self._has_successor():
             await _sign_off(self._list_running(shards))

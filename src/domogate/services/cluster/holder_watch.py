@@ -51,11 +51,11 @@ class HolderWatch:
     async def is_moving(self, shard: int) -> bool:
         """Return True if a request should wait, because the shard will soon have another holder.
 
-        Return False in three cases. First: the holder should keep the shard, but neither the holder nor another member that
-        stays gets messages. Second: the holder should keep the shard, gets messages and is alive. It is alive if it has renewed
-        its lease at least `LeaseTimes.renewal` seconds after the first call of this method for this shard. In these two cases
-        the holder keeps the shard but cannot be reached, so waiting does not help. Third: the database does not answer, so no
-        shard can move.
+        Return False in three cases. First: the holder should keep the shard, but neither the holder nor any other member that
+        is not leaving gets messages. Second: the holder should keep the shard, gets messages and is alive. It is alive if it
+        has renewed its lease at least `LeaseTimes.renewal` seconds after the first call of this method for this shard. In
+        these two cases the holder keeps the shard but cannot be reached, so waiting does not help. Third: the database does
+        not answer, so no shard can move.
         """
         shown = await self._look()
         if shown is None:

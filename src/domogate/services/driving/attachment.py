@@ -72,10 +72,10 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`earlier` is the task that ends the earlier object of this plant. Until its end, this object does not read the plant
-        and does not end.
+        """`earlier` is the task that ends the earlier object of this plant. Until this task has ended, the new object does not
+        read the plant and does not end.
 
-        `load` reads the plant from the store. `after_load` is called after that, even if `load` failed.
+        `load` reads the plant from the store. `after_load` is called after `load`, even if `load` failed.
 
         `on_absent` is called if a driver is not running or could not attach its modules.
         """

@@ -160,7 +160,7 @@ class DrivenPlant:
         return stored
 
     async def _acquire_slot(self, stored: StoredPlant) -> None:
-        """Wait for a slot if all devices are simulated. Raises DeviceOffline if none is free and no call needs this plant."""
+        """Wait for a slot if all devices are simulated. Raises DeviceOffline if no slot is free and no call needs the plant."""
         slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
@@ -203,7 +203,7 @@ class DrivenPlant:
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
         An order with a known id is not sent again. It gets the answer of the first order, or OrderKeyTaken if `order.once` is
-        True or the command differs. If an error of the gateway prevented that an order was stored, its id counts as unknown.
+        True, or command or module differ. If the gateway failed before it stored an order, the id of this order is not known.
         Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))

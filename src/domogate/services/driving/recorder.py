@@ -295,8 +295,8 @@ class Orders:
     # orders of processes that have ended
 
     async def list_queued(self) -> Sequence[Order]:
-        """Return the queued orders whose deadline has not passed, oldest first. Orders of the same time are sorted by deadline:
-        of two steps of a scene for the same module, the later step has the later deadline.
+        """Return the queued orders whose deadline has not passed, oldest first. Orders that were queued together are
+        sorted by deadline: of two steps of a scene for the same module, the later step has the later deadline.
 
         Orders queued after the present time are left out: the clock was set back, so their deadlines may have passed long ago.
         """

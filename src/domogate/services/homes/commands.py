@@ -28,7 +28,7 @@ from domogate.wire.commands import CommandBody, to_command, word_of
 LONGEST_KEY = 64
 _NOTE_PICTURES_EVERY = 60.0
 _LAST_READ = 0.1
-"""In seconds after the deadline of a command: the longest wait for a plant that must be read again."""
+"""In seconds. If the plant must be read again after a command, this read is given up this long after the deadline."""
 MOST_CHANGES = 1_000
 """The number of changes that are read to find out whether a module could be reached at an earlier time.
 

@@ -25,7 +25,7 @@ class RequestCounts(msgspec.Struct):
         """Return the duration in seconds that this share of the requests did not exceed, or None if there were no requests.
 
         `bounds` are the upper bounds of the buckets. This function assumes that the durations in a bucket are evenly
-        distributed. The last bucket has no upper bound; for a duration in it, the function returns its lower bound.
+        distributed. The last bucket has no upper bound. For a duration in this bucket, the function returns its lower bound.
         """
         wanted = share * sum(self.durations)
         lower, seen = 0.0, 0

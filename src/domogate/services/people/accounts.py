@@ -119,8 +119,8 @@ class Accounts:
     async def set_password(
         self, user_id: Id, password: str, *, instead_of: str | None = None, keep_session: Id | None = None, address: str = ""
     ) -> User:
-        """Set the password of a user, and end the user's sessions except `keep_session`. After this, the user's password is
-        not expired any more.
+        """Set the password of a user. End the user's sessions except `keep_session`, and make the user's one-time links
+        invalid. The password does not count as expired any more.
 
         `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that
         password since then, this raises Conflict: a person who knows only the old password must not set a new one. Raises
@@ -145,7 +145,7 @@ class Accounts:
         instead_of: str | None = None,
         mailbox: str | None = None,
     ) -> User:
-        """Store the password hash and end the sessions of the user, except `keep_session`.
+        """Store the password hash, end the user's sessions except `keep_session`, and make the user's links invalid.
 
         Raises Conflict if `instead_of` is given and is not the stored hash: another request has changed the password.
         `mailbox` is the e-mail address to which the one-time link was mailed. It is None if no mail was sent. A person who used

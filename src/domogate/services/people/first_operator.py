@@ -28,7 +28,7 @@ class FirstOperator(Accounts):
     """Creates the first operator.
 
     If the e-mail address is given, the operator is created at once. If not, the gateway makes a link, and the page of this link
-    asks for the e-mail address.
+    asks for the e-mail address. If there is a user with this address already, this user becomes the operator.
     """
 
     _claim: _Claim | None = None

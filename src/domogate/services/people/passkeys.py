@@ -82,7 +82,8 @@ class Passkeys:
         Raises Invalid if the name is not valid.
 
         If the person had no second factor before, all other sessions end, and the result is LoginComplete with a new session.
-        Otherwise the result is `person`. After LoginFailed or LoginExpired, no passkey was added.
+        Otherwise the result is `person`. After LoginFailed or LoginExpired, no passkey was added, unless the password was
+        changed at the same time.
         """
         check_name(name)
         read = await self._read(answer, person.form_token)

@@ -74,7 +74,8 @@ class Control:
     def find_fresh(self, view: ModuleView) -> State | None:
         """Return the state if the module can be reached, does not move, and its driver confirmed the state recently.
 
-        If the result is None, call `read_state`. A time far in the future is not recent: the clock was set back since then.
+        If the result is None, call `read_state`. A confirmation whose time is far in the future does not count as recent: the
+        clock was set back after it.
         """
         state = view.state
         if not view.reachable or abs(self._clock.now() - view.confirmed_at) > self._max_ages[view.module.kind]:

@@ -55,8 +55,8 @@ class FaultInjector:
     ) -> Sequence[Injection]:
         """Inject a fault into a module, or into the whole plant if `module_id` is None. Return the injections.
 
-        Usually there is one injection. If the fault BATTERY or FAILURE is injected into a whole plant, each suitable module
-        gets its own injection.
+        Usually there is one injection. If the fault BATTERY or FAILURE is injected into a whole plant, each module that can
+        have this fault gets its own injection.
 
         Raises NoSuchPlant if the plant does not exist or was removed. Raises ValueOutOfRange if the fault cannot have this
         value, or if `until` has passed. Raises NoSuchModule if there is no such module, or if the module or all modules of the

@@ -82,8 +82,8 @@ class History:
     def kept_since(self, resolution: float | None) -> float:
         """Return the earliest time for which data is kept.
 
-        Single readings (`resolution` is None) are kept for a shorter time than hourly summaries. Summaries of less than an hour
-        are computed from single readings, so for them this shorter time also counts.
+        Single readings (`resolution` is None) are kept for a shorter time than hourly summaries. Summaries of intervals below
+        an hour are computed from single readings. So such summaries are available for the same time as single readings.
         """
         kept = self._readings_raw if resolution is None or resolution < _HOUR else self._readings_kept
         return max(0.0, self._clock.now() - kept)

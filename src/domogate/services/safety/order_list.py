@@ -41,7 +41,10 @@ class OrderLine(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """The parts to order (`lines`). `without_parts`: the units and controllers for whose failures no spare part is known."""
+    """The parts to order (`lines`). `without_parts`: the needs for which no spare part of the right type is stored.
+
+    A failure that no part repairs (a type that is not in `PART_FOR`) is in neither of the two.
+    """
 
     lines: tuple[OrderLine, ...]
     without_parts: tuple[Need, ...]

@@ -104,8 +104,8 @@ def read_site(
 ) -> SafetySite:
     """Return the site with its controllers, units and tests.
 
-    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` has the time
-    in the logbook of each test that ends in the future (`list_future_tests`).
+    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` is for
+    tests that end in the future (`list_future_tests`): it has the time of each such test in the logbook.
     """
     places = places_of(plant.topology)
 
@@ -141,7 +141,7 @@ def read_site(
 
 
 def list_future_tests(plant: PlantView, now: float) -> set[TestKey]:
-    """Return the tests that end in the future. The clocks of these units are wrong."""
+    """Return the tests that end in the future: the clock of a unit with such a test is wrong."""
     states = [(view.module.id, view.state) for view in plant.modules.values() if isinstance(view.state, EmergencyState)]
     tests = [(unit_id, test) for unit_id, state in states for test in (state.function_test, state.duration_test)]
     return {(unit_id, test.kind, test.began_at) for unit_id, test in tests if test is not None and test.ended_at > now}

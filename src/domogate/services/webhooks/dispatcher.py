@@ -320,7 +320,7 @@ class Dispatcher:
     # in the background
 
     def _forget_timers(self) -> None:
-        """Remove all timers: the clock was set, so their times are wrong. Each webhook runs now and computes its next time."""
+        """Remove all timers: the clock was set, so their times are wrong. Each worker runs now and computes its next time."""
         self._timers.clear()
         for webhook_id, worker in tuple(self._workers.items()):
             worker.paused_until = 0.0

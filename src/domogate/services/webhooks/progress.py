@@ -73,9 +73,9 @@ class WebhookProgress:
         return await self._wait(msgspec.structs.replace(self.webhook, problem=problem))
 
     async def forget_wait(self) -> None:
-        """Store that no delivery waits, if the stored webhook still says what the user had to do.
+        """Store that the webhook waits for nothing, if it has a problem that the user had to solve (`wait_for_user`).
 
-        Call this if nothing is pending and the receiver does not count as unavailable.
+        Call this only if nothing is pending and the receiver does not count as unavailable.
         """
         if self.webhook.next_at > 0 and self.webhook.problem:
             await self.advance(self.webhook.position, is_up=False)

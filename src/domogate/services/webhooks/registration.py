@@ -28,9 +28,9 @@ MOST = 20
 """The number of webhooks that an application may have for one user and plant. Ended webhooks are not counted."""
 
 TESTS, TESTS_SPAN = 10, 60.0
-"""An application may send this number of test events for one user in this number of seconds, to all webhooks together.
+"""An application may send `TESTS` test events for one user in `TESTS_SPAN` seconds, to all webhooks together.
 
-The same limit holds for each operator.
+Each operator may also send `TESTS` test events in `TESTS_SPAN` seconds.
 """
 
 

@@ -13,7 +13,7 @@ AT_MOST = 8
 An event gets long delays after it has failed this number of times.
 """
 _WEIGHT = 1 / 8
-"""The share of failures is a moving average over the attempts. The newest attempt has this weight in it."""
+"""The share of failed attempts is a moving average. The newest attempt has this weight in the average."""
 _DELAY = 0.1
 """The delay in seconds if half of the attempts fail. The delay is proportional to failed attempts / successful attempts."""
 

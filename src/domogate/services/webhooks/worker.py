@@ -171,7 +171,7 @@ class WebhookWorker:
         return self._pause_until(self._short_retries.pause(soon)) if soon else None
 
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None], *, is_up: bool) -> None:
-        """Store refused changes, and later changes of the same modules, as pending.
+        """Store refused changes, and later changes of the same modules, as pending. Add modules that must wait to `blocked`.
 
         Then move the webhook's position forward: directly before the first change that was not tried and is not pending.
         """
@@ -253,7 +253,8 @@ class WebhookWorker:
         """Store the results. Return the results of events that are tried again after a short delay; these are not stored.
 
         `failures` are the results that show that the receiver is down. If there are any, a failed event is stored only if it
-        is too old, as a dead letter. Events that were not tried stay as they are in the store.
+        is too old, as a dead letter. Events that were not tried stay as they are in the store. If an event of a module must
+        wait, the module is removed from `open_modules`.
         """
         store = self._context.store
         writes: list[Awaitable[object]] = []
