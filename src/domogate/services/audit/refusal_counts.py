@@ -21,7 +21,7 @@ from domogate.ports import Clock
 KINDS_NOTED = 20
 MINUTE = 60.0
 _CAPACITY = 5_000
-"""The number of kinds that are counted at the same time. At this number, the counts are written before the minute ends."""
+"""The largest number of kinds that are counted at the same time. If one more comes, the counts are written at once."""
 
 
 class _Kind:

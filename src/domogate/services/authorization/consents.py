@@ -20,12 +20,12 @@ from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSe
 from domogate.services.rights.access import list_own_plants
 
 ONLINE = "online."
-"""The prefix of a code that gives no refresh token, because the person did not grant the offline access that was asked for.
+"""The prefix of a code that gives no refresh token: the client asked for offline access, but the person did not grant it.
 
 The store keeps a hash of the whole code, so the client cannot remove the prefix."""
 
 MOST_CHOSEN = 50
-"""A person can choose single plants only up to this number.
+"""Only a person with at most this number of plants can choose single plants.
 
 A person with more plants can only give an application access to all plants. This limits the size of the form, of the grant and
 of verified tokens.

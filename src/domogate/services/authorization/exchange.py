@@ -28,8 +28,8 @@ _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, 
 UNKNOWN_TOKENS, _SPAN, _ALL = 100, 60.0, "all clients"
 """Anybody can send values that are not refresh tokens.
 
-After `UNKNOWN_TOKENS` such values in `_SPAN` seconds, the gateway first looks for each received value in the store, until these
-seconds have passed. It begins a write only if the value is a refresh token. So such values do not delay the writes of others.
+After `UNKNOWN_TOKENS` such values in `_SPAN` seconds, the gateway first searches the store for each received value, until these
+seconds have passed. It begins a write only if the value is a refresh token. So other values do not delay other writes.
 """
 
 
@@ -62,8 +62,8 @@ class Exchange:
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
         """Issue the first tokens of a grant (Decision 0026).
 
-        The result has a refresh token if the client is registered for refresh tokens. In this case, OAuthFault is raised if the
-        grant was deleted in the meantime.
+        If the client is registered for refresh tokens, the result has a refresh token. Then this raises OAuthFault if the grant
+        has just been deleted.
         """
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:
@@ -82,8 +82,8 @@ class Exchange:
         """Redeem a code for tokens (RFC 6749 §4.1.3).
 
         Raises OAuthFault if the request is refused. An existing code is refused if it was redeemed before or has expired, if
-        its user is not active, or if the client, redirect URI or verifier does not fit. Then the code is consumed and its grant
-        is revoked, so a stolen code becomes useless.
+        its user is not active, or if the client, redirect URI or verifier does not fit. In each of these cases the code is
+        consumed and its grant is revoked, so a stolen code becomes useless.
         """
         require_grant(client, GrantType.AUTHORIZATION_CODE)
         if verifier is not None and not is_verifier(verifier):

@@ -1,6 +1,6 @@
-"""Finds out whether a shard will soon have another holder, because its holder does not answer.
+"""If the holder of a shard does not answer, finds out whether the shard will soon have another holder.
 
-A request to the shard then waits for the new holder.
+If it will, a request to the shard waits for the new holder.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """Delays the answer to a write until all gateways know the change. So any gateway shows the change (Decision 0091).
 
-The gateway that wrote asks all other gateways whether they have applied its newest change. In this file, a question is such a
-message between gateways. If another gateway does not answer within the bound (the setting `knowledge_bound`), later writes do
-not wait for that gateway. This is safe, because the data of that gateway are too old by then, so it refuses to answer requests.
-When it answers questions again, writes wait for it again.
+The gateway that wrote asks all other gateways whether they have applied its newest change. In this file, "question" means this
+message. If another gateway does not answer within the bound (the setting `knowledge_bound`), later writes do not wait for that
+gateway. This is safe, because the data of that gateway are too old by then, so it refuses to answer requests of clients. When
+it answers questions again, writes wait for it again.
 """
 
 import asyncio

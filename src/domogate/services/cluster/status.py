@@ -16,7 +16,7 @@ class ClusterStatus(msgspec.Struct, frozen=True):
     """`lease_left` of each member is the time that is left now: the time since the renewal is already subtracted."""
     held_shards: int
     fenced_writes: int
-    """The number of writes since the start of this gateway that the store refused: another member had taken the shard."""
+    """The number of writes since the start of this gateway that the store refused because another member had the shard."""
     knowledge_age: float
     """This gateway knows all changes of other members that are older than this number of seconds."""
     knowledge_bound: float

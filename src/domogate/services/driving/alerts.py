@@ -40,7 +40,7 @@ class _Controller:
             (self.broken.add if breaks else self.broken.discard)(unit_id)
 
     def take_unit(self, unit_id: str, earlier: "_Controller") -> None:
-        """Take over what the earlier object knows about a unit."""
+        """Take over what `earlier`, the previous object of a controller, knows about the unit."""
         if unit_id in earlier.absent:
             self.absent.add(unit_id)
         if unit_id in earlier.broken:

@@ -1,8 +1,8 @@
 """Calls to drivers with a deadline. The caller gets an answer at most 0.1 s after the deadline, even if the driver hangs.
 
 A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck. A
-plant may have `MOST_IN_A_PLANT` calls at the same time; a stuck call counts until it ends. Reports with values outside their
-limits (Spec 8), and pictures that are too large or of another type than allowed, are refused.
+plant may have `MOST_IN_A_PLANT` calls at the same time; a stuck call counts until it ends. This module also refuses
+reports with values outside their limits (Spec 8), and pictures that are too large or of another type than allowed.
 """
 
 import asyncio

@@ -81,8 +81,8 @@ class Driving:
     async def start_plants(self) -> None:
         """Start the plants and resume their queued orders, in the background.
 
-        A gateway calls this method when it is ready, so that this work does not delay the start. A member of a cluster starts
-        plants when it gets their shards.
+        A gateway calls this method when it is ready, so that this work does not delay the start. In a cluster, this method
+        starts no plants: a member starts plants when it gets their shards.
         """
         await self._orders.start()
         if self._holdings is None:

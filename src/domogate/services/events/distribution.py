@@ -150,7 +150,7 @@ class Distributor:
                 await self._write()
 
     async def _write(self) -> None:
-        """Write the waiting events of the next streams. If the hub must pause, write nothing. Then let other tasks run."""
+        """Write the waiting events of the next streams, or nothing if the hub must pause. After that, let other tasks run."""
         now, moment = self._context.clock.now(), asyncio.get_running_loop().time()
         self._portion = BUSY if self._pace.is_busy(moment) else QUIET
         writes = min(self._portion.writes, len(self._unwritten)) if self._pace.may_write(moment) else 0

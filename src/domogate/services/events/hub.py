@@ -38,7 +38,7 @@ CHECKED_AT_ONCE = 100
 _MOST_WAITING = 10_000
 """The number of changes that may wait to be distributed while an operator listens to all plants.
 
-If more changes wait, the streams of all plants end.
+If more changes wait, each stream that shows all plants ends.
 """
 
 _log = get_logger(__name__)
@@ -254,7 +254,7 @@ class Hub:
             self._distributor.add(change)
 
     def _operators_need(self, change: Change) -> bool:
-        """Return whether an operator has a stream of all plants. If too many changes wait, end the streams of all plants.
+        """Return whether an operator has a stream that shows all plants. If too many changes wait, end each such stream.
 
         Changes wait while their plants are loaded from the store. In a large estate, changes may come faster than their plants
         are loaded.

@@ -18,7 +18,7 @@ from domogate.services.refusals import Invalid, Reason
 
 HOUR, DAY = 3600.0, 86_400.0
 LONGEST = 400 * DAY
-"""The longest period of readings and of energy, in seconds."""
+"""In seconds. The longest period for which a person can ask for readings or for the used energy."""
 MOST_METERS = 300
 """The energy of a home includes at most this number of its plugs and meters."""
 _SERIES = 8
@@ -72,8 +72,8 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 class HomeEnergy(msgspec.Struct, frozen=True):
     """The energy that a home used in a period. `total` is the sum of the energy meters.
 
-    If no energy meter has measured values in the period, `total` is the sum of the plugs, also for the period before. If plugs
-    have not measured values in the period either, `total.now` is None. `since` is the beginning of the period. For a guest it
+    If no energy meter has measured values in the period, `total` is the sum of the plugs instead, also in `total.before`. If no
+    plug has measured values in the period either, `total.now` is None. `since` is the beginning of the period. For a guest, it
     can be later than the requested time.
     """
 

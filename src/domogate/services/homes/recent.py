@@ -18,7 +18,7 @@ from domogate.services.homes.joining import find_joined_at
 from domogate.services.rights.access import Access, Role
 
 _ORDERS = 200
-"""The number of orders that are read."""
+"""The largest number of orders that are read for one list of events."""
 _AFTER_ORDER = 5.0
 """In seconds. A change of a module at most this time after the end of a confirmed order counts as an effect of this order."""
 

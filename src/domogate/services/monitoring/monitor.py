@@ -53,7 +53,7 @@ def _period(before: Sample, after: Sample) -> Period:
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """The counts of the overview: of the present minute, of each of the last minutes (oldest first), and the sums."""
+    """What the overview shows: counts of the present minute, of each of the last minutes (oldest first), and their sums."""
 
     now: Period
     minutes: tuple[Period, ...]

@@ -36,10 +36,10 @@ _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 """If the end of an order is not on disk yet: the number of lookups for this end, and the seconds between two lookups."""
 _LAST_LOOKUP = 0.15
-"""In seconds after the deadline. After this time, there is no further pause and lookup.
+"""In seconds. Later than this after the deadline, there is no further pause and lookup.
 
-If the database does not answer, this is also the longest wait for it. So the caller gets an answer at most 0.25 s after the
-deadline.
+If the database does not answer, the gateway also waits at most this long for it. The outcome of an order may come 0.1 s after
+the deadline (`driving/calls.py`), so the caller gets an answer at most 0.25 s after the deadline.
 """
 
 # When plugs fail in different ways, the answer has the worst fault (Decision 0024).

@@ -78,14 +78,14 @@ _UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
 
 
 def is_receiver_up(results: Sequence[DeliveryResult]) -> bool:
-    """Whether the receiver accepted or refused an event. Then it is not down."""
+    """Whether the receiver accepted or refused an event. If it did, the receiver is not down."""
     return any(result.outcome in _UP for result in results)
 
 
 def find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
     """Return the results that show that the receiver is down: it did not answer, or it answered that it is busy.
 
-    The list is empty if the receiver accepted or refused another event of the batch, because then it is not down.
+    The list is empty if the receiver accepted or refused another event of the batch: then the receiver is not down.
     """
     return [] if is_receiver_up(results) else [result for result in results if result.outcome in _DOWN]
 

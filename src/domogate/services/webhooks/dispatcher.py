@@ -164,7 +164,7 @@ class Dispatcher:
                 await asyncio.sleep(_RETRY)
 
     def _add(self, webhook: Webhook) -> None:
-        """Start the deliveries of a stored webhook. If it has a worker already, the worker reads it from the store again."""
+        """Start the deliveries of a stored webhook. If there is a worker for it already, the worker reads it again."""
         if webhook.id not in self._workers and self._accepts(webhook.plant_id):
             worker = WebhookWorker(webhook, self._context)
             self._workers[webhook.id] = worker
