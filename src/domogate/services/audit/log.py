@@ -50,7 +50,7 @@ def key_ref(subscription_id: Id) -> str:
 
 
 _AUDITED_REFUSALS = (NotYourPlant, ScopeMissing)
-"""`note_refusal` records only these refusals: their callers have a valid token. Anybody can cause other refusals."""
+"""`note_refusal` records only these refusals. Their callers have a valid token, so strangers cannot cause such entries."""
 
 
 def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Exception, address: str) -> None:

@@ -46,9 +46,9 @@ class RefusalCounts:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, entry: AuditEntry) -> None:
-        """Append the first refusal of a kind in a minute to the log at once.
+        """Append the refusal to the log if it is the first of its kind in this minute. Otherwise only count it.
 
-        Only count its repetitions; `sum_up` writes their number.
+        It is also only counted if its actor already has `KINDS_NOTED` kinds for this action. `sum_up` writes the counts.
         """
         if len(self._kinds) >= _CAPACITY or not self._begun <= entry.at < self._begun + MINUTE:
             self.sum_up()

@@ -19,8 +19,8 @@ class AuditNotes:
     def granted(self, grant: Grant, session: Session, address: str) -> None:
         """Record a new grant.
 
-        The pages get a new grant each time a person opens a page. The login of the person is recorded, so a grant of the pages
-        is recorded only if its request came from another IP address than the login.
+        The pages get a new grant each time a person opens a page. The audit log already has the login of the person, so a grant
+        of the pages is recorded only if its request came from another IP address than the login.
         """
         if grant.client_id == PAGES_CLIENT and address == session.address:
             return

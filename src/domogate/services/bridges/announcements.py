@@ -44,7 +44,7 @@ _TEMPERATURE = {
     "state_class": "measurement",
 }
 _MODES = {"auto": "automatic", "heat": "manual", "off": "off"}
-"""The modes of Home Assistant, and our modes."""
+"""The modes of a thermostat in Home Assistant, each with our mode."""
 
 
 def _json(**fields: Any) -> str:

@@ -33,7 +33,7 @@ MOST_WAITING, WORKERS = 100, 8
 MOST_RETAINED = 50_000
 """The largest number of topics with retained messages of earlier connections that a bridge remembers.
 
-It needs them to remove the messages that it does not publish any more.
+The bridge needs these topics to remove the messages that it does not publish any more.
 """
 _MARKER_WITHIN = 10.0
 _STALE_PAUSE = 1.0
@@ -141,7 +141,7 @@ class Bridge:
             await cancel(*workers)
 
     async def sign_off(self) -> None:
-        """Tell the subscribers that the gateway stops. Does nothing without a connection."""
+        """Publish that the modules of this bridge are not available any more. Does nothing without a connection."""
         self._is_signing_off = True
         if self._connection is not None:
             await self._connection.publish(self._topics.availability, OFFLINE, retain=True)

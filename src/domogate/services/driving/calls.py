@@ -323,7 +323,7 @@ _LIMITED: dict[type, Callable[[Any], _Values]] = {
 
 
 def find_breach(report: Report) -> str | None:
-    """Return a text about the first limited value that is outside its limits or not a number. Return None if there is none."""
+    """Return a text about the first wrong value in the report: outside its limits or not a number. None if all are right."""
     try:
         bounded = _LIMITED.get(type(report.state))
         values = [] if bounded is None else bounded(report.state)

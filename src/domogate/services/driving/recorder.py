@@ -210,7 +210,7 @@ class ReportQueue:
 
 _GRACE = 2.0
 """In seconds. For this time after the deadline, only the process that sent the order may end the order. After this time,
-`settle` ends it. In a cluster, only the gateway that holds the plant does this. Clocks of gateways differ by less than this.
+`settle` ends it; in a cluster, the gateway that holds the plant does so. Clocks of gateways differ by less than `_GRACE`.
 """
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000

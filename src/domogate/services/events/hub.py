@@ -271,7 +271,7 @@ class Hub:
         return (*self._by_dependency.get(plant_dependency(plant_id), ()), *self._by_dependency.get(ALL_PLANTS, ()))
 
     async def _send_heartbeats(self) -> None:
-        """Send heartbeats. Also wake streams whose rights have expired: after a change of the clock, their timer is late."""
+        """Send heartbeats. Also wake streams whose rights have expired: if the clock was set forward, their timer is late."""
         loop, pause = asyncio.get_running_loop(), min(1.0, self._heartbeat / 2)
         while True:
             await asyncio.sleep(pause)

@@ -19,7 +19,7 @@ class WritePace:
 
     def __init__(self) -> None:
         self._used_until = 0.0
-        """Each write uses a part of a second. At this time, all parts that were used will have passed."""
+        """Each write uses up a part of a second. This is the time at which all used parts will have passed."""
 
     def is_busy(self, moment: float) -> bool:
         return self._used_until - moment >= BUSY_AFTER / WRITES_PER_SECOND

@@ -203,9 +203,8 @@ def _add(one: float | None, other: float | None) -> float | None:
 def _difference(begin: float | None, end: float | None) -> float | None:
     """Return the difference between two values of a counter, or None if one of the values is None.
 
-    If the value at the end is less than half of the value at the beginning, the counter was replaced and began again at 0. Then
-    return the value at the end. If it is lower, but not less than half, a power cut removed the last steps of the count, or the
-    clock was set back. Then return 0.
+    If `end` is less than half of `begin`, the counter was replaced and began again at 0: return `end`. If `end` is lower than
+    `begin`, but not less than half of it, a power cut removed the last steps of the count, or the clock was set back: return 0.
     """
     if begin is None or end is None:
         return None

@@ -26,8 +26,8 @@ _AFTER_ORDER = 5.0
 class RecentEvent(msgspec.Struct, frozen=True):
     """One event of a home.
 
-    If the event is a command, `kind` is None, `order` is the order of the command, and `outcome` is the outcome that the answer
-    to the command had. `members` are the users whose membership changed.
+    If the event is a command, `kind` is None, `order` is the order of the command, and `outcome` is the same as in the answer
+    to the command. `members` are the users whose membership changed.
     """
 
     at: float

@@ -275,8 +275,8 @@ class Accounts:
         """Unbind the user from the accounts that the user has at external issuers.
 
         This is needed if the user gets a new account at an issuer. After this, the next token of the issuer binds the new
-        account to the user with the same e-mail address. Return the number of unbound accounts. Raises Conflict if there is
-        none.
+        account to the user with the same e-mail address. Return the number of unbound accounts. Raises Conflict if no account
+        is bound to the user.
         """
         await self.get_user(user_id)
         unbound = await self._store.unbind_external_accounts(user_id)

@@ -61,7 +61,7 @@ class InvitationLinks(OwnerChecks):
         return link, f"{self.links.base_url}{INVITATION_LINK_PATH}{token}"
 
     async def list_own_invitation_links(self, plant_id: Id, *, user_id: Id) -> Sequence[InvitationLink]:
-        """Return the plant's links that work, newest first. Raises NotFound, and Forbidden if the user is not the owner."""
+        """Return the plant's links that work, newest first. Raises NotFound, or Forbidden if the user is not the owner."""
         await self._check_owner(plant_id, user_id)
         return await self.list_invitation_links(plant_id)
 

@@ -67,5 +67,5 @@ class LoginThrottled(msgspec.Struct, frozen=True):
 
 
 def form_token_of(cookie: str) -> str:
-    """Return the token for the forms of this browser. The cookie cannot be computed from this token."""
+    """Return the form token of the browser that has this session cookie. Nobody can compute the cookie from the token."""
     return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"form", hashlib.sha256).hexdigest()

@@ -173,8 +173,8 @@ class Passkeys:
     async def _read(self, answer: str, form_token: str) -> tuple[UnverifiedAnswer, ReadChallenge] | LoginFailed | LoginExpired:
         """Return the answer of the authenticator and its challenge, before the answer is verified.
 
-        Return LoginFailed if the answer cannot be read; then the store is not used. Return LoginExpired if the challenge was
-        not made for this form, or has expired.
+        Return LoginFailed if the answer cannot be read. Return LoginExpired if the challenge was not made for this form, or has
+        expired.
         """
         try:
             unverified = await self._verifier.read_answer(answer)

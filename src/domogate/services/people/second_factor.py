@@ -10,7 +10,7 @@ from domogate.ports import Clock
 
 _STEP = 30
 _SECRET_BYTES = 20
-"""The size of a secret. RFC 4226 §4 recommends 160 bits."""
+"""The size of a secret in bytes. RFC 4226 §4 recommends 160 bits."""
 
 
 class SecondFactor:

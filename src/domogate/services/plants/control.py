@@ -36,7 +36,7 @@ _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 """If the end of an order is not on disk yet: the number of lookups for this end, and the seconds between two lookups."""
 _LAST_LOOKUP = 0.15
-"""In seconds. Later than this after the deadline, there is no further pause and lookup.
+"""In seconds. The gateway looks for the end of an order until this long after the deadline, and then no more.
 
 If the database does not answer, the gateway also waits at most this long for it. The outcome of an order may come 0.1 s after
 the deadline (`driving/calls.py`), so the caller gets an answer at most 0.25 s after the deadline.

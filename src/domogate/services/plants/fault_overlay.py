@@ -113,7 +113,7 @@ def overlay_of(injections: Sequence[Injection]) -> FaultOverlay | None:
 
 
 def cover_answer(overlay: FaultOverlay, answer: Report, now: float) -> Report:
-    """Return the answer of a driver with the injected faults. A fault may be newer than the question or order."""
+    """Return the answer of a driver with the injected faults, also with faults that are newer than the question or order."""
     absent = overlay.report_absence(Id(answer.plant_id), Id(answer.module_id), now)
     if absent is not None:
         return absent

@@ -12,9 +12,9 @@ from domogate.domain.states import EmergencyState
 DAY = 86_400.0
 MONTHS_BETWEEN = {EmergencyTestKind.FUNCTION: 1, EmergencyTestKind.DURATION: 12}
 DUE_SOON = {EmergencyTestKind.FUNCTION: 7 * DAY, EmergencyTestKind.DURATION: 30 * DAY}
-"""In seconds. A test counts as due soon for this time before it is due.
+"""In seconds: how long before its due time a test begins to count as due soon.
 
-The time is longer for a duration test: people must plan this test, because it empties the batteries.
+This is longer for a duration test: people must plan this test, because it empties the batteries.
 """
 
 # The clock of a unit may be wrong. Times outside these limits are replaced by the limit, because datetime cannot handle them.

@@ -73,7 +73,7 @@ class SafetySummary(msgspec.Struct, frozen=True):
     function: TestCounts
     duration: TestCounts
     simulated: int = 0
-    """Controllers and units that do not exist: their failures and tests are invented."""
+    """The number of controllers and units that do not exist: their failures and tests are invented."""
 
     @property
     def complies(self) -> bool:

@@ -73,7 +73,7 @@ class WebhookProgress:
         return await self._wait(msgspec.structs.replace(self.webhook, problem=problem))
 
     async def forget_wait(self) -> None:
-        """Store that the webhook waits for nothing, if it has a problem that the user had to solve (`wait_for_user`).
+        """Store that the webhook waits for nothing any more, if it waited for the user (`wait_for_user`).
 
         Call this only if nothing is pending and the receiver does not count as unavailable.
         """

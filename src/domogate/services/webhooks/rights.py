@@ -30,7 +30,7 @@ class _ViewerKey(msgspec.Struct, frozen=True):
 
 
 class _Viewer(msgspec.Struct, frozen=True):
-    """The rights of a webhook now. `holder`: its user, with only the scopes that both the webhook and its grant have."""
+    """The rights of a webhook now: `holder` has the user and the scopes that both the webhook and its grant have."""
 
     key: _ViewerKey
     holder: GrantHolder
