@@ -243,8 +243,8 @@ class Orders:
 
         If the result is a record, do not send the order: it was sent or ended before, or its deadline has passed.
 
-        Raises OrderKeyTaken if the id of the order was used for another command, or if it was used before and `order.once` is
-        True. Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
+        Raises OrderKeyTaken if the id of the order was used for another command or module, or if it was used before and
+        `order.once` is True. Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
         """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=True))[0]

@@ -109,7 +109,7 @@ class HomeCommands:
         """Send a command, and return its result. `key` is an idempotency key of this person.
 
         If the person sent the same command with this key before, nothing is sent, and the result is about the earlier command.
-        If the key was used for another command, this raises OrderKeyTaken. Also raises NoSuchModule, Forbidden,
+        If the key was used for another command or module, this raises OrderKeyTaken. Also raises NoSuchModule, Forbidden,
         ValueOutOfRange, TooManyRequests, Internal.
         """
         view = home.find_module(module_id)

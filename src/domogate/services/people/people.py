@@ -225,7 +225,8 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def restore_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """Make a removed plant active again. `by` must be the owner of the plant, an operator or the command line.
 
-        Everything in the plant is as it was before the removal. Raises NotFound, Forbidden, and Conflict if it is active.
+        Everything in the plant is as it was before the removal. But webhooks that the removal ended stay ended. Raises
+        NotFound, Forbidden, and Conflict if the plant is active.
         """
         await self._set_status(plant_id, PlantStatus.ACTIVE, by)
 

@@ -150,7 +150,7 @@ class Control:
         """Send a command. `key` is the id of the order, and `by` is the person who sends the command.
 
         Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal. Raises OrderKeyTaken if `key` was used for another
-        command, or if it was used before and `once` is true.
+        command or module, or if it was used before and `once` is true.
         """
         return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by, once=once))
 
@@ -160,8 +160,8 @@ class Control:
         """Send a command, and return the record of the order. A failure of the device is in the record and is not raised.
 
         `key` is an idempotency key: a repeated key returns the same record and sends nothing. Raises OrderKeyTaken if
-        the key was used for another command, ValueOutOfRange if the key is not valid, and Internal if the store fails or the
-        plant has too many calls.
+        the key was used for another command or module, ValueOutOfRange if the key is not valid, and Internal if the store fails
+        or the plant has too many calls.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
