@@ -85,8 +85,8 @@ class HomeEnergy(msgspec.Struct, frozen=True):
 class HomeHistory:
     """Reads the history of modules for residents.
 
-    A guest sees only the history since the guest became a member and since the guest's period began, because earlier values
-    are about other people.
+    A guest sees only the history since the guest joined the home (`find_joined_at`), because earlier values are about other
+    people.
     """
 
     def __init__(self, history: History, store: FeedStore) -> None:

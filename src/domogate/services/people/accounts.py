@@ -303,7 +303,7 @@ class Accounts:
             self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=grant.client_id, grant=grant_id)
 
     async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: Actor = COMMAND_LINE) -> int:
-        """Revoke the user's grants to one application (all applications if `client_id` is None). Return their number."""
+        """Revoke the user's grants to one application, or all grants if `client_id` is None. Return their number."""
         await self.get_user(user_id)
         revoked = await self._store.revoke_grants(user_id, client_id, self._clock.now())
         self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=client_id or "any", grants=str(revoked))

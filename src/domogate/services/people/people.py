@@ -119,6 +119,8 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def set_limits(self, plant_id: Id, user_id: Id, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
         """Replace the limits of a member. None removes the limits. The change takes effect with the next request.
 
+        If the new limits have other places, or an earlier or new period, the member does not get earlier events any more.
+
         Raises NotFound if there is no such plant or member, Conflict if the user owns the plant, and Invalid if the limits are
         refused.
         """
