@@ -148,7 +148,8 @@ class Consents:
     def choose(self, question: Question) -> Choice | Incomplete:
         """Return the scopes and plants that the person ticked, or the reason why the page must ask again.
 
-        If all plants are ticked, the choice is for all plants, including later ones.
+        If all plants are ticked, or if there are too many to choose from (`MOST_CHOSEN`), the choice is for all plants,
+        including later ones.
         """
         # Every scope tells the application who the person is, so the person cannot refuse only openid.
         kept = question.ticked_scopes | {IdentityScope.OPENID}

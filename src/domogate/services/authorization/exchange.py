@@ -129,7 +129,7 @@ class Exchange:
         OAuthFault if the request is refused.
 
         A client that did not get the answer may repeat the request for some seconds. Then the client gets the same new refresh
-        token (Decision 0023).
+        token (Decision 0023). If a replaced refresh token is sent later, its grant is revoked.
         """
         require_grant(client, GrantType.REFRESH_TOKEN)
         presented_hash, now = hash_secret(refresh_token), self._clock.now()

@@ -78,7 +78,8 @@ class OneTimeLinks:
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, token: str, user: User, purpose: LinkPurpose, *, sent_to: str | None) -> float:
-        """Store a link and return its expiry. Earlier links of the user with the same purpose become invalid (`add_link`).
+        """Store a link and return its expiry. Earlier links of the user that also set a password, or that also confirm an
+        e-mail address, become invalid.
 
         Call this after the mail: if the mail fails, the earlier link must stay valid. `sent_to` is the only e-mail address that
         gets the link. None if the link is shown and not mailed. Raises NotFound if the user has just been deleted.
@@ -101,7 +102,7 @@ class OneTimeLinks:
         return DeadLink.EXPIRED if link.expires_at <= self._clock.now() else (link, user)
 
     async def use(self, token: str) -> OneTimeLink | None:
-        """Consume and return the link. Return None if the link does not exist or was used before."""
+        """Consume and return the link, even if it has expired. Return None if it does not exist or was used before."""
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:

@@ -75,7 +75,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     until: float
     """A time in the future. From this time on the rights may be different, even without a change in the store."""
     joined: int
-    """The person gets only events after this cursor: of the time of joining, or of some changes of limits (Decision 0056)."""
+    """The person gets only events after this cursor. It is set at the joining and at some changes of limits (Decision 0056)."""
     begun: float = 0.0
     """The time at which the period of a guest began."""
     guest_id: Id | None = None
