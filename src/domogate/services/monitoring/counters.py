@@ -47,7 +47,7 @@ class Counters(msgspec.Struct, frozen=True):
     events: int
     """The events that were sent to event streams."""
     deliveries: Mapping[str, int]
-    """The attempts to deliver to webhooks, by outcome."""
+    """The attempts to deliver to webhooks, by outcome. The key `dead` counts events that were given up."""
     refused_logins: int
 
     def minus(self, before: "Counters") -> "Counters":
