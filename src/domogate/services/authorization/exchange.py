@@ -62,8 +62,8 @@ class Exchange:
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
         """Issue the first tokens of a grant (Decision 0026).
 
-        If the client is registered for refresh tokens, the result has a refresh token. Then this raises OAuthFault if the grant
-        has just been deleted.
+        If the client is registered for refresh tokens, the result has a refresh token, and this method raises OAuthFault if the
+        grant has just been deleted.
         """
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:

@@ -202,8 +202,8 @@ class DrivenPlant:
 
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
-        An order with a known id is not sent again. It gets the answer of the first order, or OrderKeyTaken if `order.once` is
-        True, or command or module differ. If the gateway failed before it stored an order, the id of this order is not known.
+        An order with a known id is not sent again. It gets the answer of the first order. It gets OrderKeyTaken if `order.once`
+        is True or its command or module differs. If the gateway failed before it stored an order, the id of it is not known.
         Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))

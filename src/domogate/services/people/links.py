@@ -78,8 +78,8 @@ class OneTimeLinks:
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, token: str, user: User, purpose: LinkPurpose, *, sent_to: str | None) -> float:
-        """Store a link and return its expiry. Earlier links of the user that also set a password, or that also confirm an
-        e-mail address, become invalid.
+        """Store a link and return its expiry. Earlier links of the user of the same kind become invalid: all that set a
+        password, or all that confirm an e-mail address.
 
         Call this after the mail: if the mail fails, the earlier link must stay valid. `sent_to` is the only e-mail address that
         gets the link. None if the link is shown and not mailed. Raises NotFound if the user has just been deleted.

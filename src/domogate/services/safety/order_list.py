@@ -43,7 +43,7 @@ class OrderLine(msgspec.Struct, frozen=True):
 class OrderList(msgspec.Struct, frozen=True):
     """The parts to order (`lines`). `without_parts`: the needs for which no spare part of the right type is stored.
 
-    A failure that no part repairs (a type that is not in `PART_FOR`) is in neither of the two.
+    A failure that no part repairs (its type is not in `PART_FOR`) is neither in `lines` nor in `without_parts`.
     """
 
     lines: tuple[OrderLine, ...]
