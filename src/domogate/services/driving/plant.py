@@ -203,7 +203,7 @@ class DrivenPlant:
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
         An order with a known id is not sent again. It gets the answer of the first order. It gets OrderKeyTaken if `order.once`
-        is True or its command or module differs. If the gateway failed before it stored an order, the id of it is not known.
+        is True or its command or module differs. If the gateway failed before it stored an order, this id is not known.
         Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
