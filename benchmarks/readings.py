@@ -34,8 +34,8 @@ class _TimedStore(SqlStore):
     longest = 0.0
     _last = 0.0
 
-    def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
-        super().commit(connection, last_writes)
+    def commit(self, connection: Connection, last_writes: Sequence[Write] = (), *, has_written: bool = True) -> None:
+        super().commit(connection, last_writes, has_written=has_written)
         now = time.perf_counter()
         self.longest, self._last = max(self.longest, now - self._last), now
 

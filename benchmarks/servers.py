@@ -210,8 +210,8 @@ class _BenchStore(SqlStore):
     def __init__(self, url: str, **arguments: Any) -> None:
         super().__init__(url, **arguments, max_batch=self.shared)
 
-    def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
-        super().commit(connection, last_writes)
+    def commit(self, connection: Connection, last_writes: Sequence[Write] = (), *, has_written: bool = True) -> None:
+        super().commit(connection, last_writes, has_written=has_written)
         if self.fsync:
             time.sleep(self.fsync)
 

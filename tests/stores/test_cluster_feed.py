@@ -298,10 +298,10 @@ class TestFailures:
         class FailingStore(SqlStore):
             fails = False
 
-            def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
+            def commit(self, connection: Connection, last_writes: Sequence[Write] = (), *, has_written: bool = True) -> None:
                 if self.fails:
                     raise OSError("no commit")
-                super().commit(connection, last_writes)
+                super().commit(connection, last_writes, has_written=has_written)
 
         store = await open_store(postgres_url, FailingStore, member=True)
         assert isinstance(store, FailingStore)

@@ -51,10 +51,10 @@ async def test_it_delays_the_others_only_shortly_and_then_tries_again(
             def now(self): return 1_800_000_000.0
 
         class Stopping(SqlStore):
-            def commit(self, connection, writes=()):
+            def commit(self, connection, writes=(), **options):
                 if writes:
                     stop_at("commit")
-                super().commit(connection, writes)
+                super().commit(connection, writes, **options)
 
         def execute_and_stop(connection, text):
             execute(connection, text)

@@ -71,10 +71,12 @@ class TestADatabaseThatBecomesReadOnly:
                 assert store.is_reachable
             assert await read_level(store) == 1
             set_read_only(connection, False)
+            await find_connection(store)  # a transaction that writes nothing does not show that writing works again
+            still = store.write_problem
             await store.record([dim(4)])
         assert [line["event"] for line in lines] == ["nothing can be written", "the database can be written again"]
         assert lines[0]["reason"] == SENTENCE.format(file)
-        assert store.write_problem is None
+        assert (still, store.write_problem) == (SENTENCE.format(file), None)
         assert [level_in(event) for event in recorded.events] == [1, 4]
         assert recorded.cursors == [recorded.cursors[0], recorded.cursors[0] + 1]
         await store.stop()

@@ -131,10 +131,10 @@ class TestWhatUnitsReport:
         class FailingStore(SqlStore):
             fails = False
 
-            def commit(self, connection: Any, last_writes: Sequence[Write] = ()) -> None:
+            def commit(self, connection: Any, last_writes: Sequence[Write] = (), *, has_written: bool = True) -> None:
                 if self.fails:
                     raise OSError("no space left")
-                super().commit(connection, last_writes)
+                super().commit(connection, last_writes, has_written=has_written)
 
         store = await open_store(database_url, of=FailingStore)
         assert isinstance(store, FailingStore)

@@ -153,10 +153,10 @@ class TestFailures:
         class FailingStore(SqlStore):
             fail = False
 
-            def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
+            def commit(self, connection: Connection, last_writes: Sequence[Write] = (), *, has_written: bool = True) -> None:
                 if self.fail:
                     raise OSError("disk full")
-                super().commit(connection, last_writes)
+                super().commit(connection, last_writes, has_written=has_written)
 
         store = await open_store(database_url, FailingStore)
         assert isinstance(store, FailingStore)

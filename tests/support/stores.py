@@ -100,10 +100,10 @@ class HeldStore(SqlStore):
         assert await asyncio.to_thread(self.committing.wait, 30)
         return held
 
-    def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
+    def commit(self, connection: Connection, last_writes: Sequence[Write] = (), *, has_written: bool = True) -> None:
         self.committing.set()
         assert self.released.wait(30)
-        super().commit(connection, last_writes)
+        super().commit(connection, last_writes, has_written=has_written)
 
 
 @contextmanager

@@ -109,12 +109,13 @@ class SqlSubject:
         self.write_problem: str | None = None
         """The reason why the last write failed, if the database can be read but not written."""
 
-    def commit(self, connection: Connection, last_writes: Sequence[Write] = ()) -> None:
+    def commit(self, connection: Connection, last_writes: Sequence[Write] = (), *, has_written: bool = True) -> None:
         """Execute the last writes of a transaction, and commit it. Every commit of the store calls this method."""
         assert self._database is not None
         self._database.commit(connection, last_writes)
         self.commits += 1
-        if self.write_problem is not None:
+        # A transaction that has written nothing can be committed although the disk refuses writes.
+        if has_written and self.write_problem is not None:
             self.write_problem = None
             _log.warning("the database can be written again")
 

@@ -26,7 +26,7 @@ from domogate.ports import Clock, Listener, StoreNotWritable, StoreTimeout
 from domogate.stores import writer_limits as limit
 from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue, can_succeed_later, expire_units
 from domogate.stores.cursors import TransactionStart
-from domogate.stores.direct import Write, time_limit
+from domogate.stores.direct import time_limit
 from domogate.stores.engine import Database, Transaction, WriterConnection
 from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
@@ -46,7 +46,7 @@ class Writer:
         database: Database,
         clock: Clock,
         *,
-        commit: Callable[[Connection, Sequence[Write]], None],
+        commit: Callable[..., None],
         on_commit: Callable[[], None],
         explain: Callable[[Exception], Exception],
         listeners: Sequence[tuple[Listener, bool]],
@@ -245,7 +245,7 @@ class Writer:
         if is_exclusive and any(type(change.event) in (PlantChanged, StateChanged) for change in own):
             self._database.note_structure(connection, start.position)
             self._recorder.structure = start.position
-        self._commit(connection, tx.last_writes)
+        self._commit(connection, tx.last_writes, has_written=bool(own))
         self.written = own[-1].cursor if own else self.written
         if not shared:
             self._feed.delivered = own[-1].cursor if own else start.position
@@ -330,7 +330,7 @@ class Writer:
         """Commit a write that adds nothing to the change feed, so the listeners get nothing."""
         with time_limit(min(limit.LEAVE_SECONDS, self._limits.deadline)), self._connection.use() as connection:
             work(connection)
-            self._commit(connection, ())
+            self._commit(connection)
 
     def _call(self, call: Callable[..., None], *args: Any) -> None:
         """Run `call` on the event loop's thread."""
