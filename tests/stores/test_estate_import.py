@@ -121,7 +121,7 @@ class TestSecondImport:
         await filled_store.import_estate(with_house(HOUSE, HOUSE_TOPOLOGY, *given), prune=False)
         assert (await house_in(filled_store)).states == {
             LAMP.id: StoredState(LAMP_IS_ON, True, 0.0),
-            PLUG.id: StoredState(on, False, NOW),
+            PLUG.id: StoredState(on, False, 0.0),  # the module reported that it is offline, and not this state
             SCENE.id: StoredState(None, False, 0.0),
         }
         assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]

@@ -207,7 +207,8 @@ def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) ->
             continue
         changed_plants.add(rows.modules[module_id][PLANT_ID])
     tx.database.insert_rows(tx.connection, states, first)
-    fill = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("given"))
+    # The module reported something else, for example that it is offline. A state of the estate is not confirmed by this.
+    fill = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("given"), at=0.0)
     execute_many(tx.connection, fill, filled)
     return changed_plants
 
