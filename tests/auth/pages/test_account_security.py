@@ -52,6 +52,7 @@ class TestChangingThePassword:
         [
             ("not it", NEW, NEW, 403, "This is not your current password."),
             (PASSWORD, "short", "short", 400, "The password is too short."),
+            (PASSWORD, "e\u0301" * 6, "e\u0301" * 6, 400, "The password is too short."),  # six letters with accents
             (PASSWORD, "x" * 1000, "x" * 1000, 400, "The password is too long."),
             (PASSWORD, ANNA.email, ANNA.email, 400, "must not be your e-mail address"),
             (PASSWORD, "password1234", "password1234", 400, "Many people use this password"),

@@ -35,6 +35,7 @@ class TestTheReaderOfTheTerminal:
         assert person is not None
         assert (person.user.email, person.user.operator) == (OLGA, True)
         assert await setup.env.noted() == ["user added", "password set", "login"]
+        assert len({record.entry.who for record in await setup.env.audit.list()}) == 1, "all entries are about the same person"
 
     async def test_somebody_with_an_account_becomes_the_operator_too(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.get(offer(setup))

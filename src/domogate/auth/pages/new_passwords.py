@@ -1,6 +1,6 @@
 """Finds the text that explains why a new password is refused. The rules are in `services/people/rules.py`."""
 
-from domogate.domain.passwords import PASSWORD_LENGTH, is_common
+from domogate.domain.passwords import PASSWORD_LENGTH, is_common, normalise_password
 from domogate.services.people import check_password
 from domogate.services.refusals import Invalid
 
@@ -12,9 +12,10 @@ def find_flaw(password: str, repeated: str, email: str, current: str | None = No
         check_password(password, email)
     except Invalid:
         folded = password.casefold().strip()
-        if len(password) < shortest:
+        normal = normalise_password(password)
+        if normal is not None and len(normal) < shortest:
             return "password", "password.short"
-        if len(password) > longest:
+        if normal is None or len(normal) > longest:
             return "password", "password.long"
         if folded in (email.casefold(), email.casefold().partition("@")[0]):
             return "password", "password.email"

@@ -62,7 +62,7 @@ def find_problems(
         yield Problem(kind, detail)
     for live in () if cluster is None else cluster.members:
         if live.link is not MessageLink.CONNECTED:
-            yield Problem("cluster", "This gateway has no connection to NATS.", live.member.name)
+            yield Problem("cluster", "The gateway has no connection to NATS.", live.member.name)
     for driver in drivers:
         if driver.condition is not DriverCondition.RUNNING:
             yield Problem("driver", driver.last_error or f"The driver is {driver.condition}.", driver.name)

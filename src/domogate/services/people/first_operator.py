@@ -39,10 +39,11 @@ class FirstOperator(Accounts):
 
         Raises Invalid if the e-mail address or the name is refused, and Conflict if there is an operator already.
         """
-        user = await self._add_first_operator(email, name, COMMAND_LINE)
+        user = await self._add_first_operator(email, name)
         return user, await self._issue(user, LinkPurpose.OPERATOR, COMMAND_LINE, show=True)
 
-    async def _add_first_operator(self, email: str, name: str, by: Actor) -> User:
+    async def _add_first_operator(self, email: str, name: str, *, address: str | None = None) -> User:
+        """Create the first operator. `address`: the person has the link. Without an address, the command line does it."""
         new = User(new_id(), check_email(email), check_name(name))
         user = await self._store.claim_operator(new)
         if user is None:
@@ -52,6 +53,7 @@ class FirstOperator(Accounts):
                 "other users operators; `domogate user password-link` makes a new link to set a password."
             )
         action = AuditAction.USER_ADDED if user.id == new.id else AuditAction.USER_CHANGED
+        by = COMMAND_LINE if address is None else Actor(user.id, address)
         self.note(action, by, user_ref(user.id), operator=yes_or_no(True))
         return user
 
@@ -82,6 +84,6 @@ class FirstOperator(Accounts):
         if known is not None:
             await self._check_new_password(known, password)
         password_hash = await self._hasher.hash_password(password)
-        user = await self._add_first_operator(email, "", Actor(None, address))
+        user = await self._add_first_operator(email, "", address=address)
         self._claim = None
         return await self._save_password(user.id, password_hash, address)
