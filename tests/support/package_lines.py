@@ -29,7 +29,6 @@ def run_lines(lines: Iterable[str], folder: Path, environment: Mapping[str, str]
     return output
 
 
-def make_environment(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """Make a Python environment, and return the variables of a shell in which it is active."""
-    run_lines([f"python3 -m venv {folder}"], folder.parent, environment)
+def use_environment(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a shell in which this Python environment is active."""
     return {**environment, "VIRTUAL_ENV": str(folder), "PATH": f"{folder}/bin:{environment['PATH']}"}
