@@ -1,4 +1,4 @@
-"""Finding the changes of a plant. On SQLite, the index for this gets many changes at once (Decision 0147)."""
+"""Finding the changes of a plant. On SQLite, changes are added to the index for this in groups (Decision 0147)."""
 
 import sqlite3
 from contextlib import closing

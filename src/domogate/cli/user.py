@@ -165,7 +165,8 @@ async def set_operator(
 async def reset_second_factor(settings: Settings, email: Email) -> None:
     """Remove the second factor of a user who lost it: authenticator app, passkeys and recovery codes.
 
-    The user is logged out, and can log in with only the password.
+    The user is logged out, and can log in with only the password. If the gateway requires a second factor, it then asks the
+    user to set up a new one.
     """
     async with changing(settings) as tools:
         user = await find_user(tools, email)

@@ -136,7 +136,9 @@ class RemoteKeys:
         if problem := find_problem_of_url(keys_url):
             raise FetchFailed(f"its jwks_uri {keys_url} cannot be used: {problem}")
         if not self._profile.metadata.startswith("http:") and is_loopback(urlsplit(keys_url).hostname or ""):
-            raise FetchFailed(f"its jwks_uri {keys_url} leads to this machine; only metadata at an http URL may name it")
+            raise FetchFailed(
+                f"its jwks_uri {keys_url} is on this machine; this is allowed only if the metadata has an http URL"
+            )
         return keys_url
 
 

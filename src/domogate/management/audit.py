@@ -47,7 +47,7 @@ class AuditNameOut(OutputModel, frozen=True):
 
 
 class AuditRecordOut(OutputModel, frozen=True):
-    """A record of the audit log. `who` is a pseudonym, a client, the command line, the gateway, or nobody.
+    """A record of the audit log. `who` is a pseudonym, a client, the command line, the gateway, nobody, or a deleted user.
 
     `people` and `names` are empty unless they were asked for. They do not contain deleted people and deleted things.
     """

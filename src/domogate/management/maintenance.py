@@ -33,7 +33,7 @@ async def get_clock(services: ManagementServices, _call: OperatorCall) -> ClockO
     return await _show_clock(services)
 
 
-@OPERATIONS.add("POST", "/clock/confirmation", "Confirm that the clock of the machine is right; then old data is pruned again")
+@OPERATIONS.add("POST", "/clock/confirmation", "Confirm that the clock of the gateways is right; then old data is pruned again")
 async def confirm_clock(services: ManagementServices, call: OperatorCall) -> ClockOut:
     await services.store.confirm_clock(services.clock.now())
     services.people.note(AuditAction.CLOCK_CONFIRMED, call.caller, "clock")

@@ -149,7 +149,7 @@ async def show_module(services: ManagementServices, plant_id: Id, module_id: Id)
 @OPERATIONS.add(
     "POST",
     "/plants/{plantId}/modules/{moduleId}/commands",
-    "Send a command to a module; the answer comes at the device deadline at the latest and has the result",
+    "Send a command to a module; the answer comes at most 0.25 s after the device deadline and has the result",
     header=_IDEMPOTENCY_KEY,
     errors=(409,),
 )

@@ -105,7 +105,7 @@ def domogate_gateway(domogate_estate: Estate | None, pytestconfig: pytest.Config
 
 @pytest.fixture
 def gateway(domogate_gateway: Gateway, request: pytest.FixtureRequest) -> Gateway:
-    """The gateway in its first state: it is reset before each test that uses it."""
+    """The gateway. It is reset to its state after the start before each test that uses it."""
     domogate_gateway.reset()
     request.node.stash[_GATEWAY] = domogate_gateway
     return domogate_gateway

@@ -31,7 +31,7 @@ export const managementMaintenance = (caller: Caller) => ({
   /** The clock, and whether old data is pruned. */
   getClock: (options?: CallOptions): Promise<Clock> =>
     caller.call(GET_CLOCK, [], options),
-  /** Confirm that the clock of the machine is right; then old data is pruned again. */
+  /** Confirm that the clock of the gateways is right; then old data is pruned again. */
   confirmClock: (options?: CallOptions): Promise<Clock> =>
     caller.call(CONFIRM_CLOCK, [], options),
   /** The id of the key that encrypts the secrets in the database; the id is not secret. */

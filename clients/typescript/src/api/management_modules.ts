@@ -131,7 +131,7 @@ export const managementModules = (caller: Caller) => ({
   /** Delete a module with its state and its readings; refused while a scene or another module needs it. */
   deleteModule: (plantId: string, moduleId: string, options?: CallOptions): Promise<void> =>
     caller.call(DELETE_MODULE, [plantId, moduleId], options),
-  /** Send a command to a module; the answer comes at the device deadline at the latest and has the result. */
+  /** Send a command to a module; the answer comes at most 0.25 s after the device deadline and has the result. */
   commandModule: (plantId: string, moduleId: string, body: Command, options?: CommandOptions): Promise<Order> =>
     caller.call(COMMAND_MODULE, [plantId, moduleId], { ...options, body }),
   /** Run a scene; listOrders shows the results of its steps. */

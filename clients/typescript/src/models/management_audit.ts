@@ -6,7 +6,9 @@ export interface AuditRecordList {
   readonly next?: string | null;
 }
 
-/** A record of the audit log. `who` is a pseudonym, a client, the command line, the gateway, or nobody. */
+/**
+ * A record of the audit log. `who` is a pseudonym, a client, the command line, the gateway, nobody, or a deleted user.
+ */
 export interface AuditRecord {
   readonly number: number;
   readonly at: string;

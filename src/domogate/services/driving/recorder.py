@@ -125,8 +125,8 @@ class Recorder:
     async def record_answer(self, report: Report) -> None:
         """Record the report, and wait until it is on disk.
 
-        The report is written even if the caller is cancelled. Raises DeviceTimeout if another gateway drives the plant now, and
-        Internal if the store fails.
+        If the caller is cancelled, the report is written only if its write has begun. Raises DeviceTimeout if another gateway
+        drives the plant now, and Internal if the store fails.
         """
         await self._record_newest(report, self._store.record((report,)))
 

@@ -36,8 +36,7 @@ class HomeModulesApi(SyncGroup):
     def command_module(
         self, home_id: str, module_id: str, body: Command, *, idempotency_key: str | None = None, deadline: float | None = None
     ) -> CommandResult:
-        """Send a command to a module; the answer comes at the device deadline at the latest and says how the command
-        ended."""
+        """Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how it ended."""
         return self._send(_COMMAND_MODULE, (home_id, module_id), body=body, idempotency_key=idempotency_key, deadline=deadline)
 
     def run_scene(self, home_id: str, module_id: str, *, deadline: float | None = None) -> None:
@@ -59,8 +58,7 @@ class AsyncHomeModulesApi(AsyncGroup):
     async def command_module(
         self, home_id: str, module_id: str, body: Command, *, idempotency_key: str | None = None, deadline: float | None = None
     ) -> CommandResult:
-        """Send a command to a module; the answer comes at the device deadline at the latest and says how the command
-        ended."""
+        """Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how it ended."""
         return await self._send(
             _COMMAND_MODULE, (home_id, module_id), body=body, idempotency_key=idempotency_key, deadline=deadline
         )

@@ -19,7 +19,7 @@ class ManagementMaintenanceApi(SyncGroup):
         return self._send(_GET_CLOCK, (), deadline=deadline)
 
     def confirm_clock(self, *, deadline: float | None = None) -> Clock:
-        """Confirm that the clock of the machine is right; then old data is pruned again."""
+        """Confirm that the clock of the gateways is right; then old data is pruned again."""
         return self._send(_CONFIRM_CLOCK, (), deadline=deadline)
 
     def get_secret_key(self, *, deadline: float | None = None) -> SecretKey:
@@ -35,7 +35,7 @@ class AsyncManagementMaintenanceApi(AsyncGroup):
         return await self._send(_GET_CLOCK, (), deadline=deadline)
 
     async def confirm_clock(self, *, deadline: float | None = None) -> Clock:
-        """Confirm that the clock of the machine is right; then old data is pruned again."""
+        """Confirm that the clock of the gateways is right; then old data is pruned again."""
         return await self._send(_CONFIRM_CLOCK, (), deadline=deadline)
 
     async def get_secret_key(self, *, deadline: float | None = None) -> SecretKey:

@@ -160,7 +160,7 @@ class ManagementModulesApi(SyncGroup):
     def command_module(
         self, plant_id: str, module_id: str, body: Command, *, idempotency_key: str | None = None, deadline: float | None = None
     ) -> Order:
-        """Send a command to a module; the answer comes at the device deadline at the latest and has the result."""
+        """Send a command to a module; the answer comes at most 0.25 s after the device deadline and has the result."""
         return self._send(_COMMAND_MODULE, (plant_id, module_id), body=body, idempotency_key=idempotency_key, deadline=deadline)
 
     def run_scene(self, plant_id: str, module_id: str, *, deadline: float | None = None) -> None:
@@ -279,7 +279,7 @@ class AsyncManagementModulesApi(AsyncGroup):
     async def command_module(
         self, plant_id: str, module_id: str, body: Command, *, idempotency_key: str | None = None, deadline: float | None = None
     ) -> Order:
-        """Send a command to a module; the answer comes at the device deadline at the latest and has the result."""
+        """Send a command to a module; the answer comes at most 0.25 s after the device deadline and has the result."""
         return await self._send(
             _COMMAND_MODULE, (plant_id, module_id), body=body, idempotency_key=idempotency_key, deadline=deadline
         )

@@ -15,7 +15,8 @@ class AuditRecordList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuditRecord(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A record of the audit log. `who` is a pseudonym, a client, the command line, the gateway, or nobody."""
+    """A record of the audit log. `who` is a pseudonym, a client, the command line, the gateway, nobody, or a deleted
+    user."""
 
     number: int
     at: str
