@@ -1,4 +1,4 @@
-"""Parses times and durations that operators write on the command line and in queries."""
+"""Parses times, durations and time zones that people write on the command line and in queries of the APIs."""
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -123,7 +123,7 @@ class DirectRequests:
     ) -> asyncio.Task[None] | None:
         """Answer a direct request, and call `send` with the reply. Returns a task if the reply is sent later, otherwise None.
 
-        `loop` is the running event loop. The connection knows it, and `get_running_loop` makes a system call in Python 3.11.
+        `loop` is the running event loop. In Python 3.11, each call of `get_running_loop` would make a system call.
         """
         assert self._app is not None
         address = client[0] if client is not None and self._proxies is None else self._find_address(client, direct.headers)

@@ -109,7 +109,10 @@ def _find_unretired(keys: Sequence[SigningKey], algorithm: str, now: float) -> S
 
 
 def _end(keys: Sequence[SigningKey], end_of: Callable[[SigningKey], float]) -> list[SigningKey]:
-    """Return copies of the keys that would be retired later than `end_of` says. The copies are retired at that time."""
+    """Return copies of the keys that have no time of retirement, or a later one than `end_of` returns for the key.
+
+    Each copy has the time that `end_of` returns.
+    """
     return [msgspec.structs.replace(key, retired_at=end_of(key)) for key in keys if _ends_after(key, end_of(key))]
 
 

@@ -44,7 +44,7 @@ def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
 
 
 def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
-    """Write logbook entries for failures that end because the injected fault of a module is cleared.
+    """Write logbook entries for modules whose injected faults are cleared: the injected failures end, and real ones appear.
 
     `own` has the real states of the modules, as JSON.
     """

@@ -2,8 +2,8 @@
 
 The gateway that wrote asks all other gateways whether they have applied its newest change. In this file, "question" means this
 message. If another gateway does not answer within the bound (the setting `knowledge_bound`), later writes do not wait for that
-gateway. This is safe, because the data of that gateway are too old by then, so it refuses to answer requests of clients. When
-it answers questions again, writes wait for it again.
+gateway. This is safe: if that gateway still lacks the change after this time, it refuses requests of clients. When that gateway
+answers questions again, writes wait for it again.
 """
 
 import asyncio

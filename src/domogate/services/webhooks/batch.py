@@ -98,7 +98,10 @@ It raises Undelivered if there is no answer.
 
 
 class DeliveryBatch:
-    """Sends deliveries. It stops when all were tried, when the receiver seems to be down or answers 410, or after `stop`."""
+    """Sends deliveries. If one must be tried again later, the later ones of its module wait.
+
+    It sends no more when the receiver seems to be down or answers 410, or after `stop`.
+    """
 
     def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:
         """`is_too_old` says whether a delivery is given up if the receiver refuses it.

@@ -1,4 +1,4 @@
-"""Adds to each member and each invitation its limits."""
+"""Adds the column `limits` to the tables of members and invitations."""
 
 from alembic import op
 
