@@ -12,6 +12,7 @@ from domogate.domain.states import (
     Reading,
     Unit,
 )
+from domogate.drivers.simulator.power import MOST, EnergyCounter
 from support.clocks import NOON
 from support.devices import make_attached
 from support.simulator_setup import SimulatorSetup, state_of, value_of
@@ -46,6 +47,10 @@ class TestConsumption:
         async with SimulatorSetup(make_attached(DeviceKind.PLUG, full)) as setup:
             await setup.advance(180)
             assert value_of((await setup.state(PlugState)).energy) == pytest.approx(90, abs=5)
+
+    def test_a_counter_shows_each_number_once(self) -> None:
+        counter = EnergyCounter(99_999.0, MOST)
+        assert [counter.read(used) for used in (0.0, 1.0, 2.0, 3.0)] == [99_999, 100_000, 0, 1]
 
     async def test_a_plug_goes_on_drawing_what_it_was_given(self) -> None:
         given = PlugState(on=True, power=Reading(733.0, Unit.WATT, NOON), energy=Reading(5.0, Unit.WATT_HOUR, NOON))

@@ -112,7 +112,7 @@ class EnergyCounter:
         self._watt_hours += max(0.0, used - self._from)
         self._from = used
         if self._watt_hours >= self._end + 1:
-            self._watt_hours %= self._end
+            self._watt_hours %= self._end + 1
         return float(int(self._watt_hours))
 
 
