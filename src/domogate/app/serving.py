@@ -42,8 +42,8 @@ async def serve(
     `managed` has the sockets that a service manager such as systemd opened. If several processes share a port, `process`
     describes this process, and `serve` also ends when the supervisor asks for it. If the gateway cannot start, raises
     BadSettings, CannotListen, GatewayRuns, OtherCluster, DatabaseUnusable, DatabaseTooNew, DatabaseInUse or SecretKeyMissing.
-    If `named_drivers` is true, may also raise UnnamedDriversError. If the database is found damaged while the gateway runs, the
-    gateway stops, and DatabaseUnusable is raised.
+    With `named_drivers`, raises UnnamedDriversError if the simulator drives a module only because no estate file names its
+    driver. If the database is found damaged while the gateway runs, the gateway stops, and DatabaseUnusable is raised.
     """
     number = None if process is None else process.number
     setup_logs(settings.log_level, settings.log_format, process=number)

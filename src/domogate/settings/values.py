@@ -147,7 +147,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base_url(self) -> str:
-        """The URL that clients use, as browsers write it: the pages compare it with the origin of the browser."""
+        """The URL that clients use, in the form of `normalize_url`. The pages compare its origin with their own origin."""
         if self.public_url is not None:
             return normalize_url(self.public_url)
         host = f"[{self.host}]" if ":" in self.host else self.host
