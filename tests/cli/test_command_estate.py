@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -298,11 +297,11 @@ class TestLargeEstates:
     ) -> None:
         commits: list[Connection] = []
 
-        def commit(
-            store: SqlStore, connection: Connection, *writes: Any, commit: Callable[..., None] = SqlStore.commit
-        ) -> None:
+        real = SqlStore.commit
+
+        def commit(store: SqlStore, connection: Connection, *writes: Any, **options: Any) -> None:
             commits.append(connection)
-            commit(store, connection, *writes)
+            real(store, connection, *writes, **options)
 
         monkeypatch.setattr(SqlStore, "commit", commit)
         domogate.good("estate", "import", str(file))
