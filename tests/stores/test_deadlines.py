@@ -8,7 +8,6 @@ import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, suppress
-from math import inf
 from pathlib import Path
 from typing import TypeVar
 
@@ -172,7 +171,7 @@ class TestALockOfAnotherProcess:
             async with asyncio.timeout(SLACK):
                 while len(tries) < 3:
                     await asyncio.sleep(0.01)
-            monkeypatch.setattr(writer, "HEARTBEAT", inf)  # Only the heartbeat that failed is tried again.
+            monkeypatch.setattr(writer, "HEARTBEAT", 1e9)  # Only the heartbeat that failed is tried again.
             locked.execute("ROLLBACK")
             async with asyncio.timeout(SLACK):
                 while locked.execute("SELECT seen_at FROM gateways").fetchall() != [(clock.now(),)]:
