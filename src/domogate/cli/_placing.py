@@ -26,7 +26,7 @@ class Placed(msgspec.Struct, frozen=True):
 def place_modules(
     text: str, pattern: re.Pattern[str], found: Sequence[FoundModule], describe: Callable[[FoundModule, int], str]
 ) -> Placed:
-    """Add new modules to the rooms of an estate file. Return the new text, and the modules for which no room was found.
+    """Add new modules to the rooms of an estate file. Return the new text, and the modules that were not added (`left`).
 
     The name of each module is matched with `pattern`. The group `room` of the match names the room (`match_names`), and the
     rest of the name becomes the module's name. A module is not added, but is in `left` with the reason, if its name does not
@@ -35,7 +35,7 @@ def place_modules(
     A module that is already in the file is not added again. A module of the kind gateway (a bridge, such as Zigbee2MQTT) that
     matches no room is ignored, because it serves the whole plant.
 
-    The text must be a correct estate file. `describe` returns the lines of a module, indented by a number of spaces.
+    The text must be a correct estate file. `describe(module, spaces)` returns the lines of a module, indented by `spaces`.
     """
     file = yaml.compose(text, Loader=yaml.SafeLoader)
     rooms = list(_find_rooms(file))

@@ -17,8 +17,8 @@ OPERATIONS = OperationTable("applications")
 class OwnWebhookOut(OutputModel, frozen=True):
     """A URL to which the gateway sends the events of a home for an application.
 
-    Only its host is shown: the rest may be secret. If `failingSince` is null, `nextAttemptAt` is null if no event waits. If an
-    event waits then, the receiver refused the event, or the person must first renew the password or accept the terms.
+    Only its host is shown: the rest may be secret. `failingSince` is the time since which the receiver is unavailable. If only
+    `nextAttemptAt` is set, the receiver refused an event, or the person must first renew the password or accept the terms.
     """
 
     id: str

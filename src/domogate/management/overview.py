@@ -96,9 +96,9 @@ class LastHourOut(OutputModel, frozen=True):
 class ActivityOut(LastHourOut, frozen=True):
     """The activity in a period, and some counts at its end. The period begins at `since` and ends at `until`.
 
-    `requests` has counts by API: a family, another API, or the first segment of the path. `deliveries` counts attempts by
-    outcome; `orders` counts ended orders by their outcome. `absentModules`, `pendingDeliveries` and `deadLetters` are null if
-    the database did not answer.
+    The keys of `requests` are the names of families and other APIs, or the first segment of another path. `deliveries` counts
+    attempts by outcome; `orders` counts ended orders by their outcome. `absentModules`, `pendingDeliveries` and `deadLetters`
+    are null if the database did not answer.
     """
 
     since: datetime

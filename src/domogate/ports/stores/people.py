@@ -27,9 +27,9 @@ class PeopleStore(Protocol):
         ...
 
     async def add_user(self, user: User) -> None:
-        """Add the user. Exactly one of several concurrent callers succeeds.
+        """Add the user. Raise ValueError if another user has this id or this e-mail address.
 
-        Raise ValueError if another user has this id or this e-mail address.
+        If several callers add such users at the same time, exactly one of them succeeds.
         """
         ...
 

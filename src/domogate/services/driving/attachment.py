@@ -72,8 +72,8 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`earlier` is the task that ends the earlier object of this plant. Until this task has ended, the new object does not
-        read the plant and does not end.
+        """`earlier` is the task that ends the earlier attachment of this plant. This attachment waits for this task before it
+        reads the plant, and before `detach_all` detaches it.
 
         `load` reads the plant from the store. `after_load` is called after `load`, even if `load` failed.
 

@@ -43,8 +43,7 @@ class ValueTemplate(msgspec.Struct, frozen=True):
     def meanings(self, words: Mapping[str, object]) -> dict[str, object]:
         """Return the options `map` and `other` of the module. They say what each value in a payload means.
 
-        `words` has the meanings of the two words between which this template chooses. Call this only for a template with a
-        choice.
+        `words` maps each of the two words of the choice to its meaning. Call this only for a template with a choice.
         """
         assert self.choice is not None
         then, other = words.get(self.choice.then), words.get(self.choice.other)
