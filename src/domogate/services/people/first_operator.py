@@ -43,7 +43,7 @@ class FirstOperator(Accounts):
         return user, await self._issue(user, LinkPurpose.OPERATOR, COMMAND_LINE, show=True)
 
     async def _add_first_operator(self, email: str, name: str, *, address: str | None = None) -> User:
-        """Create the first operator. `address`: the person has the link. Without an address, the command line does it."""
+        """Create the first operator. `address` is the IP address of a person who uses the link. None means the command line."""
         new = User(new_id(), check_email(email), check_name(name))
         user = await self._store.claim_operator(new)
         if user is None:
