@@ -20,7 +20,7 @@ from domogate.stores import batch, changes_by_plant, retention
 DECISIONS = Path(__file__).parents[1] / "docs" / "decisions"
 DEFAULTS = Settings()
 NUMBERS: list[tuple[str, str, float]] = [
-    ("0007", "until {:g} ms pass without a new write", batch.QUIET * 1000),
+    ("0007", "if {:g} ms pass without a new write", batch.QUIET * 1000),
     ("0007", "at most {:g} ms", batch.LONGEST * 1000),
     ("0008", "`state_max_age` ({:g} s)", DEFAULTS.state_max_age),
     ("0008", "**{:g} s** by default", DEFAULTS.device_deadline),
