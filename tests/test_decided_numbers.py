@@ -32,7 +32,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0023", "refresh tokens {:g} days", DEFAULTS.refresh_token_lifetime / 86_400),
     ("0023", "a replaced refresh token again within {:g} s", DEFAULTS.refresh_grace),
     ("0033", "in pieces of {:,}", retention.PIECE),
-    ("0034", "one of the {:,} calls that a plant may have", calls.MOST_IN_A_PLANT),
+    ("0034", "A plant may have at most {:,} calls", calls.MOST_IN_A_PLANT),
     ("0037", "larger than {:g} KiB", broker_connection.LARGEST_PACKET / 1024),
     ("0039", "shows the ordered state within {:g} s", bus.FIRST_CHECK),
     ("0040", "closed after {:g} s without use", command_session.IDLE_LIMIT),
