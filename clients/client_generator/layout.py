@@ -50,7 +50,10 @@ def make_layout(documents: Documents) -> Layout:
 
 
 def own_module(documents: Documents, document: str) -> str:
-    """The module of the components that several tags of a document use, or of all components of a document without tags."""
+    """The module of the components that several tags of a document use.
+
+    In a document without tags, it is the module of all components.
+    """
     return f"{snake_case(document)}_common" if documents.has_tags(document) else snake_case(document)
 
 

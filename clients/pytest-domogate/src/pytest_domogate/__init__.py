@@ -27,7 +27,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Start the process of the gateway at the first test that needs it, so that it loads while pytest collects other tests."""
+    """Start the process of the gateway at the first test that needs it. So it loads while pytest collects other tests."""
     if _uses_gateway(item):
         _start_process(item.config)
 

@@ -1,7 +1,7 @@
 """Deadlines of the blocking client: no wait on a connection lasts longer than the end of the call.
 
 httpx takes a timeout for each network operation. With a slow server, a new timeout would begin with each byte. So each timeout
-of a request also contains the time at which the request ends, and the streams of a connection do not wait longer.
+of a request also contains the time at which the request ends. The streams of a connection do not wait longer.
 """
 
 import time

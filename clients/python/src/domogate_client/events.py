@@ -49,7 +49,7 @@ class PlantEvent(CloudEvent, frozen=True, kw_only=True):
 
 
 class OtherEvent(CloudEvent, frozen=True, kw_only=True):
-    """The test of a webhook (`test`), or an event of a kind that this version of the client does not know."""
+    """The test of a webhook (`test`). Or an event of a kind that this version of the client does not know."""
 
     data: Any = None
 
