@@ -19,8 +19,8 @@ _MOST_MODULES = 10_000
 
 
 class _StoppedClock:
-    """Always gives the same time. With a running clock, two answers that contain the time would differ, even if the
-    two databases have the same data.
+    """Always gives the same time. With a running clock, two answers that contain the time would differ. They would differ even
+    if the two databases have the same data.
     """
 
     def __init__(self, now: float) -> None:
@@ -72,8 +72,8 @@ class TwoDatabases:
     async def compare_person(self, user_id: Id, choose: Choose) -> int:
         """Compare what this person can read from both databases: the lists of plants, and the plants that `choose` selects.
 
-        Return the number of compared answers. Raises DifferentAnswers at the first operation whose answers differ, or at the
-        first plant that only one database shows to the person.
+        Return the number of compared answers. Raises DifferentAnswers at the first operation whose answers differ. Also raises
+        it at the first plant that only one database shows to the person.
         """
         old, new = (Reader(services, _person(user_id)) for services in self._services)
         answers = await _compare(old.list_own_reads(), new.list_own_reads())

@@ -29,7 +29,7 @@ _RETRY = 5.0
 class DriverCatalogue:
     """Describes the drivers, and applies the connections that operators set in the console, without a restart.
 
-    If the settings list connections of a driver, a connection that was set for this driver in the console is not used.
+    If the settings list connections of a driver, a connection of this driver from the console is not used.
     """
 
     def __init__(

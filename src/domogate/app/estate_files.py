@@ -27,10 +27,10 @@ from domogate.services.refusals import Conflict, Invalid
 AT_ONCE = 2_000
 """A file with at most this number of modules is imported in one transaction.
 
-With pruning, the file is imported in one transaction only if the store also has at most this number of modules.
+With pruning, the file is imported in one transaction only if the store also has at most this many modules.
 """
 _MOST_PREVIEWED = 50_000
-"""A preview with pruning lists the removed records in memory, so the store may have at most this number of modules."""
+"""A preview with pruning lists the removed records in memory. So the store may have at most this number of modules."""
 _MOST_SHOWN = 20
 _PIECE = 65_536
 _LONGEST_KEPT = 4 * 1024 * 1024
@@ -38,8 +38,8 @@ _LONGEST_KEPT = 4 * 1024 * 1024
 _ID_LENGTH = 36
 """The length of an id, in characters.
 
-The text of a module contains its id. So if the ids of all modules are together longer than `_LONGEST_KEPT`, the document is
-certainly too long for the history, and is not made.
+The text of a module contains its id. So if the ids of all modules are together longer than `_LONGEST_KEPT`, the document is too
+long for the history. It is not made.
 """
 
 

@@ -1,4 +1,4 @@
-"""Finds the operation of a request, and builds refusals in the form of each surface, for the faults of the test kit.
+"""Finds the operation of a request, and builds refusals in the form of each surface. The faults of the test kit need both.
 
 The test kit gives tests of applications a gateway that they control (docs/testing-apps.md).
 """
@@ -112,7 +112,7 @@ async def _find_user(verifier: TokenVerifier, headers: Mapping[bytes, bytes]) ->
 
 
 def refuse(scope: Mapping[str, Any], status: int) -> Answer:
-    """Return a refusal with this status, in the form of the family or API that the path of the request names."""
+    """Return a refusal with this status. Its form is the form of the family or API that the path of the request names."""
     root, fault = _root_of(scope["raw_path"]), _FAULTS[status]
     if root not in _ROUTES:
         return problem_of(fault).to_answer()

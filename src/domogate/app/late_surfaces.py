@@ -1,7 +1,7 @@
 """Surfaces that are imported and built when their first request arrives (Decision 0142).
 
-Only the families, the pages and the health checks are imported at the start. So a gateway is ready sooner, and a gateway that
-only serves the families does not need the memory of the other surfaces.
+Only the families, the pages and the health checks are imported at the start. So a gateway is ready sooner. A gateway that only
+serves the families does not need the memory of the other surfaces.
 """
 
 import asyncio

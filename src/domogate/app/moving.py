@@ -1,4 +1,4 @@
-"""Moves the data of a gateway from its SQLite file to a PostgreSQL database, and compares what the two stores answer."""
+"""Moves the data of a gateway from its SQLite file to a PostgreSQL database. Also compares the answers of the two stores."""
 
 import asyncio
 import random

@@ -40,13 +40,11 @@ class Placement(Protocol):
         ...
 
     def read_status(self) -> ClusterStatus | None:
-        """Return the status of the cluster, or None if this gateway is not a member of a cluster, or has not joined the cluster
-        yet.
-        """
+        """Return the status of the cluster. Return None if this gateway is in no cluster, or has not joined its cluster yet."""
         ...
 
     def share_rates(self, windows: RateWindows) -> None:
-        """Share the counts in `windows` with the other gateways, so that the rate of a key applies to all gateways together."""
+        """Share the counts in `windows` with the other gateways. Then the rate of a key applies to all gateways together."""
         ...
 
     async def prepare(self) -> None: ...

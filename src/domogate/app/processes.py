@@ -87,7 +87,7 @@ class Supervisor:
         """Run until SIGTERM or SIGINT. `on_ready` is called once with the port, when all processes accept requests.
 
         Returns 0 after a signal to stop. Process 1 starts first, alone. If it ends before it accepts requests, the other
-        processes do not start, and this method returns its exit code, or 1 if this code is 0. Raises CannotListen if the port
+        processes do not start. Then this method returns its exit code, or 1 if this code is 0. Raises CannotListen if the port
         cannot be used.
         """
         setup_logs(self._settings.log_level, self._settings.log_format, process="supervisor")

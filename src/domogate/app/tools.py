@@ -141,9 +141,9 @@ async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> "KeyRotatio
 async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, replace_larger: bool) -> str | None:
     """Make a backup of a SQLite database that this process may read but not write.
 
-    Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises DatabaseUnusable
-    if the database is damaged or lost. Raises FileExistsError or ValueError if the file at `path` must not be replaced, and
-    ValueError if the database cannot be read or the copy cannot be written.
+    Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises DatabaseUnusable if
+    the database is damaged or lost. Raises FileExistsError or ValueError if the file at `path` must not be replaced. Also
+    raises ValueError if the database cannot be read or the copy cannot be written.
     """
 
     def run() -> str | None:

@@ -34,7 +34,7 @@ def check_backups(settings: Settings, every: float) -> Iterator[Finding]:
 
 
 def check_backup_folder(settings: Settings, folder: Path) -> Iterator[Finding]:
-    """Check that a backup can be written to the folder, and that the folder is on another disk than the data folder."""
+    """Check that a backup can be written to the folder. Check that the folder is on another disk than the data folder."""
     unusable = _find_obstacle(settings, folder)
     if unusable is not None:
         yield unusable

@@ -19,7 +19,7 @@ RENEW_WITHIN = timedelta(days=21)
 
 
 def check_certificate(settings: Settings, path: Path) -> Iterator[Finding]:
-    """Check that the certificate and its key can be used, when the certificate ends, and whether it is for the public URL."""
+    """Check whether the certificate and its key are usable, when it ends, and whether it is for the public URL."""
     from cryptography import x509  # only gateways with TLS need it here
 
     try:

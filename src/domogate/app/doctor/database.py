@@ -23,7 +23,7 @@ from domogate.stores.examination import Examination, examine_database
 from domogate.stores.inspection import inspect_file
 
 SECONDS = 10.0
-"""In seconds: the longest time for the check of the content of a SQLite file, and for the answers of a PostgreSQL server."""
+"""In seconds: the longest time for the check of the content of a SQLite file and for the answers of PostgreSQL."""
 SLOW = 0.02
 """In seconds. A database that needs more time for an answer is slow. The limit is low: a command waits for several answers."""
 CLOCK_APART = 2.0
@@ -49,7 +49,7 @@ SECRETS_READABLE = "the secrets in the database can be decrypted."
 class DatabaseChecks:
     """Checks the database. After the checks, `brokers` has the brokers that are stored in the database.
 
-    `gateways` has the ids of the gateways that run on this database, or is None if these ids are not known.
+    `gateways` has the ids of the gateways that run on this database. It is None if these ids are not known.
     """
 
     def __init__(self, settings: Settings, *, gateway_at: str | None) -> None:
