@@ -41,8 +41,7 @@ def error_answer(status: int, error: str, description: str, headers: Mapping[str
 def _answer_fault(fault: OAuthFault) -> Answer:
     """Return the answer for a fault.
 
-    A 401 always names a way to authenticate (RFC 9110 §15.5.2), even if the client sent its secret in form
-    fields.
+    A 401 always names a way to authenticate (RFC 9110 §15.5.2). This is so even if the client sent its secret in form fields.
     """
     refused = fault.error is OAuthError.INVALID_CLIENT
     challenge = {"www-authenticate": f'Basic realm="{_REALM}", charset="UTF-8"'} if refused else None

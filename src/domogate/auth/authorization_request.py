@@ -48,7 +48,7 @@ class BadRedirect(Exception):
 
 
 class ReturnAddress(msgspec.Struct, frozen=True):
-    """The redirect URI to which the response is sent, and the part of the URI (query or fragment) that holds the response."""
+    """The redirect URI of the response, and the part of this URI (query or fragment) that holds the response."""
 
     redirect_uri: str
     mode: ResponseMode

@@ -80,7 +80,7 @@ async def read_pairs(request: Request, max_body: int) -> Pairs:
 
 
 def read_basic(request: Request) -> tuple[str, str] | None:
-    """Return client id and secret from HTTP Basic (RFC 6749 §2.3.1), or None if the request does not use HTTP Basic.
+    """Return client id and secret from HTTP Basic (RFC 6749 §2.3.1). Return None if the request does not use HTTP Basic.
 
     Raises OAuthFault if there are two Authorization headers, or if the header has no readable id and secret.
     """

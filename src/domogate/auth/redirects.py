@@ -59,7 +59,7 @@ def _same_but_for_port(one: str, other: str) -> bool:
 def send_back(redirect_uri: str, mode: ResponseMode, parameters: Mapping[str, str]) -> Response:
     """Redirect to the application.
 
-    The status is 303, so that the browser does not post the form of our page to the application (RFC 9700 §4.12).
+    With the status 303, the browser does not post the form of our page to the application (RFC 9700 §4.12).
     """
     sign = "#" if mode is ResponseMode.FRAGMENT else "&" if "?" in redirect_uri else "?"
     # urlencode escapes line breaks, so a parameter cannot add a header.

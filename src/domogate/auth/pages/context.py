@@ -76,8 +76,9 @@ class PageContext(msgspec.Struct, frozen=True):
     default_language: str = DEFAULT_LANGUAGE
 
     async def end_webhooks(self, request: Request, user_id: Id, form: Form, reason: EndReason) -> None:
-        """Ends the person's webhooks after a new password or a logout everywhere, unless the person chose to keep them
-        (Decision 0055).
+        """Ends the person's webhooks after a new password or a logout everywhere.
+
+        If the person chose to keep the webhooks, none of them ends (Decision 0055).
         """
         if form.get("keep_webhooks") != "yes":
             await self.webhooks.end(user_id, reason, address=address_of(request))
@@ -85,8 +86,8 @@ class PageContext(msgspec.Struct, frozen=True):
     def throttle_links(self, purpose: str, attempts: int) -> LoginThrottle:
         """Return a throttle for requests for mailed links, and for new accounts by invitation links.
 
-        Its waits are longer than the waits of the throttle for logins. There are two reasons: a mail may go to a stranger, and
-        an attempt to make an account shows whether a login name is taken.
+        Its waits are longer than the waits of the throttle for logins. There are two reasons. A mail may go to a stranger. An
+        attempt to make an account shows whether a login name is taken.
         """
         return LoginThrottle(
             self.store,
@@ -106,8 +107,8 @@ class PageContext(msgspec.Struct, frozen=True):
 
         If the application asks for none of our languages, return the language that the person chose.
 
-        If the person chose no language, return the language that the browser prefers, or else the default language of the
-        gateway.
+        If the person chose no language, return the language that the browser prefers. If the browser prefers none of our
+        languages, return the default language of the gateway.
         """
         query = parse_qs(urlsplit(return_to).query) if return_to else {}
         locales = request.query_params.get("ui_locales") or " ".join(query.get("ui_locales", ()))
@@ -115,7 +116,9 @@ class PageContext(msgspec.Struct, frozen=True):
         return choose_language(request, locales, chosen, self.default_language)
 
     async def find_application(self, return_to: str | None) -> tuple[Client | None, tuple[str, ...]]:
-        """Return the application that sent the person to the login, and the URLs to which forms of the page may redirect.
+        """Return the application that sent the person to the login, and the URLs of the page's redirects.
+
+        Forms of the page may redirect only to these URLs.
 
         The application is None if the person came without an application.
         """
@@ -213,7 +216,9 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     def ask_second_factor(self, needed: SecondFactorNeeded, return_to: str | None) -> Response:
-        """Redirect to the page that asks for the second factor, or to the page on which the person sets up a second factor.
+        """Redirect to the page that asks for the second factor.
+
+        If the person must first set up a second factor, redirect to the page for this instead.
 
         The response sets a cookie that continues this login.
         """

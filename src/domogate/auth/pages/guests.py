@@ -1,4 +1,7 @@
-"""The page on which an owner sees the people of a home, invites people, and changes or ends their access (Decision 0059)."""
+"""The page on which an owner manages the people of a home (Decision 0059).
+
+The owner sees the people, invites people, and changes or ends their access.
+"""
 
 import math
 

@@ -56,8 +56,8 @@ class Place(msgspec.Struct, frozen=True):
 def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]:
     """Return the floors with their rooms, then the rooms without a floor, then the devices without a room.
 
-    Scenes and gateways are left out. At the end are the places of the present limits that are not in this list, for example
-    places that were deleted.
+    Scenes and gateways are left out. Some places of the present limits are not in this list, for example places that were
+    deleted. These places are at the end.
     """
     found = []
     for floor in topology.floors:

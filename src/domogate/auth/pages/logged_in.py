@@ -73,7 +73,10 @@ class Visit(msgspec.Struct, frozen=True):
         return self.form.get(name) if self.request.method == "POST" else self.request.query_params.get(name, "")
 
     def notice_of(self, known: Collection[str]) -> str | None:
-        """Return the change that the person has just made (query parameter `done`), or None if the page has no text for it."""
+        """Return the change that the person has just made (query parameter `done`).
+
+        Return None if the page has no text for this change.
+        """
         notice = self.request.query_params.get("done", "")
         return notice if notice in known else None
 
@@ -109,7 +112,9 @@ class LoggedInPages(PageGroup):
         return serve
 
     def posted(self, act: Act, show: Show | None = None, password: PasswordAgain = PasswordAgain.NEVER) -> Endpoint:
-        """Return an endpoint that calls `act` if the form comes from a page in this browser and a required password is right.
+        """Return an endpoint that calls `act` after two checks.
+
+        The form must come from a page in this browser. If a password is required, it must be right.
 
         If one of these checks fails, or if `act` raises FormRefused, the endpoint calls `show`. If `show` is None, the account
         page says that the form was open for too long.

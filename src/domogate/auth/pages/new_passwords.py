@@ -6,7 +6,7 @@ from domogate.services.refusals import Invalid
 
 
 def find_flaw(password: str, repeated: str, email: str, current: str | None = None) -> tuple[str, str] | None:
-    """Return the wrong field and the key of the text that explains the problem, or None if the password is accepted."""
+    """Return the wrong field and the key of the text that explains the problem. Return None if the password is accepted."""
     shortest, longest = PASSWORD_LENGTH
     try:
         check_password(password, email)

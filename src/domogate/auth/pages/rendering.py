@@ -130,8 +130,8 @@ def form_target(url: str) -> str | None:
 
     Return None if the URL is not valid.
 
-    Browsers apply form-action to every redirect that follows a form, so the policy must name the origin of the application's
-    redirect URI. In two cases the expression is only the scheme: a native application's own scheme has no origin, and the
+    Browsers apply form-action to every redirect that follows a form. So the policy must name the origin of the application's
+    redirect URI. In two cases the expression is only the scheme. A native application's own scheme has no origin. And the
     grammar of the policy has no IPv6 addresses.
     """
     try:
