@@ -36,7 +36,7 @@ SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
 """A command waits until running gateways have applied its change. After `SILENT_FOR` seconds, it prints that it waits. After
 `APPLIED_WITHIN` seconds, it fails.
 
-`APPLIED_WITHIN` is longer than the time for which a killed gateway counts as running, so a killed gateway does not make the
+`APPLIED_WITHIN` is longer than the time for which a killed gateway counts as running. So a killed gateway does not make the
 command fail.
 """
 
@@ -71,7 +71,8 @@ def top_level() -> PlainGroup:
 class FlagGroup(msgspec.Struct, frozen=True):
     """Base class of flags that several commands share.
 
-    If the type of a command's parameter is a subclass of this class, each field of the subclass becomes a flag of the command.
+    A parameter of a command may have a subclass of this class as its type. Then each field of the subclass becomes a flag of
+    the command.
     """
 
     @classmethod
@@ -89,7 +90,7 @@ def command(
 
     `loop` gets the arguments of the command. It returns a function that makes the event loop, or None for the usual event loop.
 
-    If the registered function has a parameter `given`, this parameter gets the names of the settings that a flag or an
+    The registered function may have a parameter `given`. This parameter gets the names of the settings that a flag or an
     environment variable sets.
     """
 
@@ -260,8 +261,8 @@ def fail(message: str, code: int) -> NoReturn:
 async def opened(settings: Settings) -> AsyncIterator["Tools"]:
     """Yield the tools of a command on an existing store. Raises Mistake, and creates nothing, if there is no store.
 
-    Raises OtherOwner if this process is root and the data folder belongs to another user, because this user could not read new
-    files of root. A command that only reads uses `reading` instead.
+    Raises OtherOwner if this process is root and the data folder belongs to another user. The reason: this user could not read
+    new files of root. A command that only reads uses `reading` instead.
     """
     refuse_root(settings)
     async with reading(settings) as tools:
@@ -272,7 +273,7 @@ async def opened(settings: Settings) -> AsyncIterator["Tools"]:
 async def reading(settings: Settings) -> AsyncIterator["Tools"]:
     """Yield the tools of a command that only reads an existing store. Raises Mistake if there is no store.
 
-    Root may run such a command even if the data folder belongs to another user, because the command leaves no new file there.
+    Root may run such a command even if the data folder belongs to another user. The command leaves no new file there.
     """
     from domogate.app import open_tools  # imports the database
 

@@ -93,8 +93,8 @@ def _legend(entries: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def draw_day(moments: Sequence[DaySample], title: str) -> str:
-    """Draw three panels over the hours of a day. They show, from top to bottom: the room temperature and the set point, when
-    the thermostat switches its load (heating or cooling) on, and the outdoor temperature.
+    """Draw three panels over the hours of a day. The top panel shows the room temperature and the set point. The middle panel
+    shows when the load (heating or cooling) is on. The bottom panel shows the outdoor temperature.
     """
     inside = _Panel(96, 326, [value for one in moments for value in (one.room, one.set_point)], 1, "°C")
     outside = _Panel(436, 516, [one.outdoors for one in moments], 4, "°C")

@@ -112,7 +112,7 @@ class _Candidate(msgspec.Struct, frozen=True):
 def find_calls(estate: Estate) -> list[Call]:
     """Return one call for each proposal. The owner of the plant makes the call.
 
-    A proposal is left out if the estate has no plant, or no reachable module, with which the call would succeed.
+    If the call would fail with every plant and every reachable module of the estate, the proposal is left out.
     """
     good = {user.email for user in estate.users if user.active and user.standing is Standing.GOOD}
     plants = [one for one in estate.plants if one.plant.status is PlantStatus.ACTIVE and one.plant.owner.email in good]

@@ -1,4 +1,4 @@
-"""A command whose help has its options under headings, and a group that lists its commands in the order of declaration."""
+"""A command whose help has its options under headings. A group that lists its commands in the order of declaration."""
 
 import click
 

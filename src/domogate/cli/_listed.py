@@ -1,6 +1,6 @@
 """The group that contains all commands. It imports the module of a command when the command runs.
 
-Imports take most of the time of a short command, so a command must not import the modules of the other commands.
+Imports take most of the time of a short command. So a command must not import the modules of the other commands.
 """
 
 from collections.abc import Iterator, Mapping

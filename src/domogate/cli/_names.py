@@ -95,9 +95,10 @@ async def find_target(tools: Tools, wanted: str) -> Target:
 def choose(
     matching: Sequence[T], wanted: str, noun: str, hint: str, describe: Callable[[T], str], names: Iterable[str] = ()
 ) -> T:
-    """Return the only match. Raises Mistake if there is no match or more than one; the message says what to do.
+    """Return the only match. Raises Mistake if there is no match or more than one. The message says what to do.
 
-    If there is no match, the message suggests the name in `names` that is similar to `wanted`, otherwise it has the `hint`.
+    If there is no match, the message suggests the name in `names` that is similar to `wanted`. If no name is similar, the
+    message has the `hint`.
     """
     if not matching:
         near = find_near(wanted, names)

@@ -18,7 +18,7 @@ class OtherOwner(Exception):
 
 
 def refuse_root(settings: Settings) -> None:
-    """Raises OtherOwner if this process is root, and the data folder or the folder of the SQLite file belongs to another user.
+    """Raises OtherOwner if this process is root and another user owns the data folder or the SQLite file's folder.
 
     The gateway of this user could not read the files that root creates. A folder that does not exist is not refused.
     """

@@ -12,7 +12,10 @@ from domogate.services.plants.placing import choose_room, name_in_room
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """The new text of the file, the number of added modules, and the modules that could not be added, with the reason."""
+    """The new text of the file, and the modules that were added or could not be added.
+
+    `added` is the number of added modules. `left` has the modules that could not be added, with the reason.
+    """
 
     text: str
     added: int
@@ -29,11 +32,12 @@ def place_modules(
     """Add new modules to the rooms of an estate file. Return the new text, and the modules that were not added (`left`).
 
     The name of each module is matched with `pattern`. The group `room` of the match names the room (`match_names`), and the
-    rest of the name becomes the module's name. A module is not added, but is in `left` with the reason, if its name does not
-    match, if the group does not name exactly one room, or if the room or its modules are written in braces or brackets.
+    rest of the name becomes the module's name. A module is not added in three cases. Its name does not match. The group does
+    not name exactly one room. The room or its modules are written in braces or brackets. In these cases, `left` has the module
+    with the reason.
 
-    A module that is already in the file is not added again. A module of the kind gateway (a bridge, such as Zigbee2MQTT) that
-    matches no room is ignored, because it serves the whole plant.
+    A module that is already in the file is not added again. A bridge, such as Zigbee2MQTT, is a module of the kind gateway. It
+    serves the whole plant. So it is ignored if it matches no room.
 
     The text must be a correct estate file. `describe(module, spaces)` returns the lines of a module, indented by `spaces`.
     """
@@ -113,7 +117,7 @@ def _is_in_braces(room: yaml.MappingNode) -> bool:
 def _last_line(node: yaml.Node) -> int:
     """Return the number of the last line of the node, without empty lines after it.
 
-    The first line has the number 0. For a block, the YAML parser reports the beginning of the next block as its end, so this
+    The first line has the number 0. For a block, the YAML parser reports the beginning of the next block as its end. So this
     end is not used.
     """
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:

@@ -69,7 +69,7 @@ def write_credentials(data: Path, ready: Ready) -> None:
 
 @contextmanager
 def withdraw(path: Path | None) -> Iterator[None]:
-    """Remove the ready file of an earlier run when the `with` block begins, and the file of this run when the block ends."""
+    """Remove the ready file of an earlier run when the `with` block begins. Remove the file of this run when the block ends."""
     if path is not None:
         path.unlink(missing_ok=True)
     try:

@@ -1,7 +1,7 @@
 """Fills in the templates of the files for systemd.
 
-The build of the documentation imports this module without the packages that the gateway needs, so this module must not import
-them.
+The build of the documentation imports this module without the packages of the gateway. So this module must not import these
+packages.
 """
 
 from collections.abc import Sequence

@@ -34,8 +34,8 @@ def optional_moment(text: str | None) -> float | None:
 def optional_local_time(text: str | None, *, end: bool = False) -> float | None:
     """Parse a time, and return the seconds since the epoch. Return None for None. Raises Mistake if the text is not a time.
 
-    If the text is a day without a time, the result is the beginning of this day, or its end if `end` is True. The day is a day
-    in the time zone of this machine.
+    If the text is a day without a time, the result is the beginning of this day. If `end` is True, the result is the end of the
+    day. The day is a day in the time zone of this machine.
     """
     return None if text is None else _or_mistake(lambda one: times.parse_local_time(one, end=end), text)
 

@@ -136,7 +136,9 @@ async def _import_once(settings: Settings, file: EstateFile) -> None:
 
 
 async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
-    """Return the content of the ready file, with new tokens of every kind for each active user with a password in `file`.
+    """Return the content of the ready file.
+
+    It has new tokens of every kind for each active user with a password in `file`.
 
     A user needs both an access token and an id token, because most families accept only one of these kinds.
     """

@@ -167,7 +167,7 @@ def _write(file: Path | None, text: str) -> None:
 def _scan(file: Path, settings: Settings, take: Callable[[EstatePlant], None]) -> EstateFile:
     """Pass the plants of the file to `take`, and return the file without plants.
 
-    Raises EstateMistakes if the file has mistakes. `take` gets plants before the whole file is checked, so do not use the
+    Raises EstateMistakes if the file has mistakes. `take` gets plants before the whole file is checked. So do not use the
     plants if this function raises an error.
     """
     source = "standard input" if str(file) == "-" else str(file)

@@ -157,7 +157,7 @@ def _offer_operator(gateway: "Gateway", where: str) -> None:
     """Print how a person becomes the first operator.
 
     If the output is a terminal, print a link. Otherwise print a command, because a log must not contain the link (Decision
-    0095). A member of a cluster prints the command even at a terminal, because the other members would not know the link.
+    0095). A member of a cluster prints the command even at a terminal. The other members would not know the link.
     """
     if sys.stdout.isatty() and gateway.settings.cluster is None:
         note("There is no operator yet.")
@@ -169,7 +169,7 @@ def _offer_operator(gateway: "Gateway", where: str) -> None:
 
 
 def _where(settings: Settings) -> str:
-    """Return the flag that names the data folder or the database, for a command that the operator runs in another terminal.
+    """Return the flag that names the data folder or the database. The operator needs it for a command in another terminal.
 
     The path is absolute, because the other terminal may be in another folder. A database URL may contain a
     password, so it is not shown.

@@ -18,8 +18,7 @@ from domogate.settings.declared import SECRETS, name_credential
 commands = group("service")
 
 _HIDDEN = [Path("/", name) for name in ("home", "root", "run/user", "tmp", "var/tmp")]
-"""The unit of systemd that `install` writes hides these folders from the gateway, so the program of the gateway cannot be in
-them.
+"""The unit of systemd that `install` writes hides these folders from the gateway. So the gateway's program cannot be in them.
 """
 _NEXT = """Next, as root:
   systemd-sysusers
@@ -162,7 +161,7 @@ def describe_hidden_python(program: Path) -> str | None:
 def write_units(program: Path, listen: Sequence[str], credentials: Sequence[str]) -> dict[str, str]:
     """Return the texts of the files that `install` writes, by their paths without the first `/`.
 
-    Raises WrongUsage if a text in `listen` is not an address with a port, and Mistake if systemd could not start `program`
+    Raises WrongUsage if a text in `listen` is not an address with a port. Raises Mistake if systemd could not start `program`
     because of special characters in its path.
     """
     for one in listen:
