@@ -17,8 +17,9 @@ _MAX_ANSWER: Final = 1 << 20
 
 
 class HttpEchoBackend:
-    """Posts the document to a service and returns the response, which must come within `deadline` seconds and have at most
-    `max_answer` bytes.
+    """Posts the document to a service and returns the response.
+
+    The response must come within `deadline` seconds and have at most `max_answer` bytes.
 
     If `url` is None, the service is an echo server inside this gateway. This server starts when the first document is sent. If
     `stall` is given, a developer can make this server fail or answer late (see EmbeddedEcho).

@@ -11,7 +11,7 @@ FAILING: Final = b"<vehicleType>echo-fails</vehicleType>"
 SLEEPING: Final = b"<vehicleType>echo-sleeps</vehicleType>"
 """FAILING and SLEEPING are pieces of XML.
 
-A developer sends a document with one of them to get an error or a late answer from the embedded echo in the demo.
+A developer sends a document with one of them. Then the embedded echo in the demo returns an error or answers late.
 """
 
 

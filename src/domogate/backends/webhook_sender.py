@@ -24,7 +24,7 @@ Origin = tuple[str, int, bool]
 """The host, the port, and whether TLS is used. Requests with the same origin can use the same connection."""
 
 _NEXT_ADDRESS = 0.25
-"""In seconds. If an IP address of a name does not answer in this time, the next IP address is tried as well (RFC 8305)."""
+"""In seconds. If one IP address of a name does not answer in this time, the next is tried too (RFC 8305)."""
 _MOST_IDLE = 1_000
 """The greatest number of connections that stay open after the answer to their last request."""
 
@@ -172,7 +172,7 @@ class HttpWebhookSender:
     def _prepare(self, url: str) -> _Receiver:
         """Return the receiver with this URL.
 
-        Raises Undelivered if the URL is not valid, or if its host is an IP address that may not be called.
+        Raises Undelivered if the URL is not valid. Also raises it if the host is an IP address that may not be called.
         """
         target = parse_target(url)
         if target.literal is not None:
@@ -230,7 +230,7 @@ def _print_request(head: str, body: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def _parse_retry_after(value: str) -> float | None:
-    """Return the seconds to wait, or None if the value is neither a number of seconds nor a date (RFC 9110 §10.2.3)."""
+    """Return the seconds to wait. Return None if the value is neither a number of seconds nor a date (RFC 9110 §10.2.3)."""
     value = value.strip()
     if value.isascii() and value.isdecimal():
         return float(value[:9])

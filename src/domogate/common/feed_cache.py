@@ -19,7 +19,7 @@ class Change(Protocol):
 
 
 InvalidatedBy = Mapping[type, Callable[[Any], Iterable[Hashable] | None]]
-"""For each type of event, a function that gets the event and returns the tags of the values that become stale.
+"""For each type of event, a function that gets the event. It returns the tags of the values that become stale.
 
 If the function returns None, all values become stale. Each value in the cache has tags, for example its key.
 """

@@ -45,8 +45,8 @@ class Answer(msgspec.Struct):
     not_modified: "Answer | None" = None
     """The answer 304, for a client that already has this answer. It is None if this answer has no ETag."""
     printed_headers: bytes = b""
-    """The headers as bytes. The HTTP server sets this field, so that it need not make the bytes again if the same answer is
-    sent again.
+    """The headers as bytes. The HTTP server sets this field. If the same answer is sent again, the server need not make the
+    bytes again.
     """
 
 
@@ -78,7 +78,7 @@ def find_headers(request: Request, wanted: bytes) -> list[bytes]:
 
 
 def find_header(request: Request, wanted: bytes) -> str | None:
-    """Return the value of the first header with the name `wanted` (in lower case), or None if there is no such header."""
+    """Return the value of the first header with the name `wanted` (in lower case). Return None if there is no such header."""
     return next((value.decode("latin-1") for name, value in request.headers if name == wanted), None)
 
 

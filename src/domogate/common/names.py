@@ -26,7 +26,7 @@ def match_names(wanted: str, names: Sequence[str]) -> list[int]:
 
 
 def find_near(wanted: str, names: Iterable[str], similarity: float = 0.6) -> str | None:
-    """Return the name that is most similar to `wanted`, or None if no name is similar enough or `wanted` is very long."""
+    """Return the name that is most similar to `wanted`. Return None if no name is similar enough, or `wanted` is very long."""
     if len(wanted) > _LONGEST_WANTED:
         return None
     from difflib import get_close_matches  # Imported here, because only mistakes need it.

@@ -75,7 +75,9 @@ def parse_time(text: str) -> float:
 
 
 def parse_local_time(text: str, *, end: bool = False) -> float:
-    """Return the seconds since the epoch for an ISO 8601 time, a day in the time zone of this machine, or a number of seconds.
+    """Return the seconds since the epoch for a text.
+
+    The text is an ISO 8601 time, a day in this machine's time zone, or a number of seconds.
 
     For a day, the result is the beginning of the day, or its end if `end` is true. Raises ValueError with a message for a
     person.

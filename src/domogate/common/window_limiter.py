@@ -1,6 +1,6 @@
-"""Limits how often something may happen in a period, for example requests of one person or wrong secrets of one client.
+"""Limits how often something may happen in a period. Examples are requests of one person, and wrong secrets of one client.
 
-The counts are in the memory of this process, for a limited number of keys (such as ids or IP addresses).
+The counts are in the memory of this process. The number of keys (such as ids or IP addresses) is limited.
 """
 
 from collections import OrderedDict
@@ -21,9 +21,9 @@ class WindowLimiter:
         self._spans: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def wait(self, key: str, now: float) -> float:
-        """Return the seconds until the period of the key ends, if the key has used up its allowance in this period.
+        """Return the seconds until the period of the key ends, if the key has used up its allowance.
 
-        Otherwise return 0: the next use is allowed now.
+        Otherwise return 0. Then the next use is allowed now.
         """
         begun, counted = self._spans.get(key, (now, 0))
         left = begun + self._span - now
