@@ -36,8 +36,10 @@ class Others(NamedTuple):
 
 
 def check_access(session: Session, subjects: Subjects, families: tuple[str, ...], others: Others, *, write: bool) -> None:
-    """Check that each operation refuses a missing or unknown key, a missing or wrong token, a token with too few scopes, and a
-    user without rights on the plant.
+    """Check that each operation refuses requests without the needed rights.
+
+    In such a request, the key is missing or unknown. Or the token is missing, is wrong, or has too few scopes. Or the user has
+    no rights on the plant.
 
     If `write` is false, the operations that change something are not checked.
     """

@@ -96,8 +96,8 @@ def _choose_families(session: Session, target: Target) -> tuple[str, ...]:
     """Return the families that can be checked with the given tokens.
 
     Home control and the other families want different kinds of tokens (Spec 5). If there is only one token, it is tried with E3
-    for home control, and with E6 for all other families. If one of these requests is refused and the other is accepted, the
-    families of the refused request are not checked.
+    for home control and with E6 for the others. If exactly one of these two requests is refused, the families of the refused
+    request are not checked.
     """
     of_home_control = [name for name in target.families if name == E3.family]
     others = [name for name in target.families if name != E3.family]

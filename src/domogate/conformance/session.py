@@ -108,8 +108,8 @@ class Session:
     def ask_known(self, operation: Operation, ids: dict[str, str] | None = None) -> Exchange:
         """Send a correct request about the user's own plants or devices. Note a finding if the request does not succeed.
 
-        If the status can also mean that a device is offline or that the family does not show the plant, there is no finding:
-        the rule is noted as not checked.
+        The status can also mean that a device is offline, or that the family does not show the plant. Then there is no finding.
+        The rule is noted as not checked.
         """
         exchange = self.ask(operation, ids)
         status, is_device = exchange.status, "{module}" in operation.path
@@ -139,9 +139,10 @@ class Session:
     ) -> Exchange:
         """Send a request. If the answer is 429 or 503, wait as `Retry-After` says (30 s at most) and send the request again.
 
-        If the body contains secrets, the report shows `shown` instead of the body. It is a finding if there is no answer, or if
-        the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these failures in a row. After
-        `MOST_FAILURES` of them for one operation, the operation is not called again: the result has a `failure`.
+        If the body contains secrets, the report shows `shown` instead of the body. It is a finding if there is no answer. It is
+        also a finding if the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these failures in
+        a row. After `MOST_FAILURES` of them for one operation, the operation is not called again. Then the result has a
+        `failure`.
         """
         name, client = str(operation), client or self.client
         if self._failures[name] >= MOST_FAILURES:
@@ -192,7 +193,7 @@ class Session:
     def check(self, rule: Rule, operation: Operation | str, exchange: Exchange, holds: bool, detail: str) -> bool:
         """Count the rule as checked, and note a finding if `holds` is False. Return `holds`.
 
-        If `exchange.failure` says that the answer is not usable, the rule is not counted, there is no finding, and the
+        If `exchange.failure` says that the answer is not usable, the rule is not counted. Then there is no finding, and the
         result is False.
         """
         if exchange.failure:

@@ -95,7 +95,10 @@ def rules_used(schema: Schema, body: object) -> Iterator[Rule]:
 
 
 def rule_at(schema: Schema, path: list[str | int]) -> Rule:
-    """Return the rule of the part of the schema at this path, or of the nearest part above it that has a rule."""
+    """Return the rule of the part of the schema at this path.
+
+    If this part has no rule, return the rule of the nearest part above it that has one.
+    """
     part: Any = schema
     found = Rule(schema[_ID], schema[_SENTENCE])
     for step in path:

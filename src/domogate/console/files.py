@@ -86,7 +86,7 @@ class Build(msgspec.Struct, frozen=True):
         return ASSETS + self.manifest.style
 
     def list_preloaded(self, area: str) -> Sequence[str]:
-        """Return the URLs that the browser can load immediately for a page of the area, without waiting for the script that
+        """Return the URLs that the browser can load immediately for a page of the area. It need not wait for the script that
         imports them.
         """
         names = (*self.manifest.first, *self.manifest.areas.get(area, ()))

@@ -226,7 +226,7 @@ def _read_icons() -> dict[str, File]:
 def make_identity_files(identity: Identity) -> dict[str, File]:
     """Return the icons, the manifest and the logo, by path.
 
-    The URLs of these files do not change when their content changes, so a browser must ask each time whether its copy is still
+    The URLs of these files do not change when their content changes. So a browser must ask each time whether its copy is still
     current.
     """
     icons = (
