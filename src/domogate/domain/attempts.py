@@ -60,8 +60,9 @@ class Attempt(msgspec.Struct, frozen=True):
     `account`, `address` and `familiar` are the keys of three counters. They are hashes, so they do not show the account or the
     IP address.
 
-    Attempts from IP addresses from which the person logged in before are counted separately (`familiar`), so that strangers
-    cannot lock the person out. After a login, the IP address counts as such an address for `familiar_kept` seconds.
+    The person may have logged in before from the IP address of the attempt. Then `familiar` counts the attempt separately, so
+    that strangers cannot lock the person out. After a login, the IP address counts as such an address for `familiar_kept`
+    seconds.
     """
 
     account: str

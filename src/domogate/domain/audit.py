@@ -68,8 +68,8 @@ class Removal(msgspec.Struct, frozen=True):
     """A removal of old records: all records up to the number `up_to` were removed. `hash` is the hash of the last removed
     record.
 
-    A removal is itself an entry of the chain. So if somebody removes more records from the beginning, the chain is broken, and
-    a check of the audit log shows this.
+    A removal is itself an entry of the chain. So if somebody removes more records from the beginning, the chain is broken. A
+    check of the audit log shows this.
     """
 
     up_to: int

@@ -58,8 +58,8 @@ class MoveShutter(_Command, tag="move shutter", frozen=True, gc=False):
 class SetThermostat(_Command, tag="set thermostat", frozen=True, gc=False):
     """Set a thermostat. The set point is in Celsius.
 
-    The value of a field that is None does not change. But a new function, mode or program can also change the set point, and a
-    new mode can also change the end of the mode (`activation_time`).
+    The value of a field that is None does not change. But a new function, mode or program can also change the set point. A new
+    mode can also change the end of the mode (`activation_time`).
     """
 
     function: ThermostatFunction | None = None
@@ -107,8 +107,8 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     once: bool = False
     """Whether this order is refused if an order with the same id was given before.
 
-    If this field is False and both orders have the same command, this order gets the answer of the first order. The store does
-    not keep this field.
+    If this field is False and both orders have the same command, this order gets the first order's answer. The store does not
+    keep this field.
     """
     is_new: bool = False
     """Whether the id was made for this order, so that no other order has it. The store does not keep this field."""

@@ -18,9 +18,9 @@ class FoundModule(msgspec.Struct, frozen=True):
     about: str = ""
     """The description that the device gives of itself, for the operator."""
     hardware: dict[str, Any] = {}
-    """The hardware of the device, if it is not the default hardware of its kind, as keys of the estate file.
+    """The hardware of the device as keys of the estate file.
 
-    Example: a lamp without colours.
+    The field is empty for the default hardware of the kind. Example of other hardware: a lamp without colours.
     """
 
 

@@ -71,10 +71,10 @@ class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
 
 
 class WebhookChanged(_Event, tag="webhook", frozen=True, gc=False):
-    """A webhook was registered, ended or removed, got a new secret, or its dead letters are tried again.
+    """A webhook was registered, ended or removed, or got a new secret. Or its dead letters are tried again.
 
-    Applications do not get this event. The store finds the events of a plant by their field `plant_id`. The field of this event
-    has the name `of_plant`, so that streams, which read the events of a plant, do not find it.
+    Applications do not get this event. The store finds the events of a plant by their field `plant_id`. Streams read the events
+    of a plant. They do not find this event, because its field has the name `of_plant`.
     """
 
     webhook_id: Id
@@ -94,7 +94,7 @@ class SparePartsChanged(_Event, tag="spare parts", frozen=True, gc=False):
 class ChangesLost(_Event, tag="lost", frozen=True, gc=False):
     """This process missed changes, so anything may have changed.
 
-    The missed changes are not stored any more, or a newer version of Domogate wrote them and this version cannot read them.
+    The missed changes are not stored any more. Or a newer version of Domogate wrote them, and this version cannot read them.
     This event itself is never stored.
     """
 

@@ -37,5 +37,5 @@ class Limits(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return begun and (self.valid_until is None or now < self.valid_until)
 
     def next_change(self, now: float) -> float:
-        """Return the next time after `now` at which the period begins or ends, or infinity if there is no such time."""
+        """Return the next time after `now` at which the period begins or ends. Return infinity if there is no such time."""
         return min((at for at in (self.valid_from, self.valid_until) if at is not None and at > now), default=inf)

@@ -47,7 +47,10 @@ class Evidence(StrEnum):
 
 
 class Absence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The time at which a module went offline, the reason, and the evidence (a topic, an address, the text of a refusal)."""
+    """The time at which a module went offline, the reason, and the evidence.
+
+    The evidence is a topic, an address or the text of a refusal.
+    """
 
     why: AbsenceReason
     since: float

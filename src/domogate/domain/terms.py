@@ -17,7 +17,8 @@ class Terms(msgspec.Struct, frozen=True):
 def terms_from_text(text: str) -> Terms:
     """Return the terms with this text. The version of the terms is a hash of the text.
 
-    The kind of line ends (LF or CR LF), and white space before and after the text, do not change the version.
+    The kind of line ends (LF or CR LF) does not change the version. White space before and after the text does not change it
+    either.
     """
     text = "\n".join(text.split("\r\n")).strip()
     return Terms(_hash(text), text=text)

@@ -78,7 +78,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why deliveries wait: the failure of the receiver, or what the user must do first. Empty if there is none.
 
     If events are pending, it is the problem of the oldest event that was refused. If an event has just become a dead letter,
-    it is the problem of this event, until the next progress is stored.
+    this field has its problem until the next progress is stored.
     """
     ended_at: float | None = None
     ended_why: str = ""
@@ -103,7 +103,7 @@ class PendingDelivery(msgspec.Struct, frozen=True):
     attempts: int
     """The number of failed attempts. Quick retries are not counted.
 
-    A quick retry is an attempt a few seconds after a failure, while the receiver still accepts other events (Decision 0073).
+    A quick retry comes a few seconds after a failure, while the receiver still accepts other events (Decision 0073).
     """
     next_at: float
     problem: str
