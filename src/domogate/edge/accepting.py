@@ -22,8 +22,8 @@ Because of this limit, requests on open connections are answered quickly even wh
 _RESERVE_SHARE = 4
 """When the connections of a round are counted (`_AT_ONCE`), a connection of the reserve counts as this number of connections.
 
-The reserve has the connections beyond the limits (`connections.py`). Because few of them are accepted in a round, each of them
-has some rounds to send its request before a newer connection replaces it.
+The reserve has the connections beyond the limits (`connections.py`). Few of them are accepted in a round. So each of them has
+some rounds to send its request before a newer connection replaces it.
 """
 _PAUSE = 0.5
 """In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""
@@ -63,7 +63,7 @@ class Acceptor:
     async def finish(self) -> None:
         """Stop listening, in a way that resets no connection that a client has opened (Decision 0104).
 
-        If the service manager opened the socket, connections that are not accepted yet wait in it for the next process
+        If the service manager opened the socket, connections that are not accepted yet wait in it. The next process gets them
         (Decision 0125). Otherwise they are accepted in the background, and `is_opening` is True until all are accepted.
         """
         if isinstance(self._listener, ManagedSocket):

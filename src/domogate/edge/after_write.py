@@ -1,4 +1,7 @@
-"""Delays the answer to a request that changed data, until the other gateways of a cluster know the change (Decision 0091)."""
+"""Delays the answer to a request that changed data (Decision 0091).
+
+The answer waits until the other gateways of a cluster know the change.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

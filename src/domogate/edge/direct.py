@@ -33,7 +33,7 @@ Send = Callable[[Reply], None]
 AT_ONCE = 8
 """At most this number of requests start in one round of the event loop."""
 _LARGE = 16_384
-"""A body of this number of bytes or more is written separately, because copying it behind its headers would take time."""
+"""A body of at least this number of bytes is written separately. Copying it behind its headers would take time."""
 _MOST_BODY = 16_384
 """The largest number of bytes of the body of a direct request."""
 _END, _CLOSE = b"\r\n", b"connection: close\r\n\r\n"
@@ -162,7 +162,7 @@ class DirectRequests:
 
 
 class RequestPacer:
-    """Starts only some requests in each round of the event loop, so that many requests do not delay a health check."""
+    """Starts only some requests in each round of the event loop. So many requests do not delay a health check."""
 
     def __init__(self) -> None:
         self._started = 0
@@ -206,8 +206,8 @@ class DirectConnection(RequestReader):
     def parse_piece(self, data: bytes, at: int, *, is_whole: bool) -> int:
         """Parse the next piece of a request in `data`. Return the index of the first byte that was not used.
 
-        If `is_whole` is true, the piece can be a whole header section, and is kept for the cache if the request is direct. A
-        request is direct only if its whole body is already in `data`. This body is not given to the parser.
+        If `is_whole` is true, the piece can be a whole header section. If the request is direct, this section is kept for the
+        cache. A request is direct only if its whole body is already in `data`. This body is not given to the parser.
         """
         end = self.find_end(data, at)
         piece = data if at == 0 and end == len(data) else data[at:end]

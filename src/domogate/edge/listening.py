@@ -37,7 +37,7 @@ _DROP_SYN = b"".join(
 class CannotListen(OSError):
     """The gateway cannot listen on its port, or cannot use its certificate. At the start, the gateway then ends.
 
-    The message names the setting that must be changed, or says what is wrong in the socket unit of the service manager.
+    The message names the setting that must be changed. Or it says what is wrong in the socket unit of the service manager.
     """
 
     def __init__(self, message: str, number: int = 0) -> None:

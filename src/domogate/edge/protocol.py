@@ -6,8 +6,8 @@ connections regularly (`Guards.sweep`).
 The answer to a request that the connection refuses is plain text, not the error body of a family. It is sent after the answers
 to earlier requests. Then the connection is closed.
 
-A client may send its next request early. The gateway pauses reading, and does not parse this request, until the client has
-received the whole answer to the previous request (Decision 0051).
+A client may send its next request early. The gateway pauses reading, and does not parse this request yet. It waits until the
+client has received the whole answer to the previous request (Decision 0051).
 """
 
 import weakref
@@ -326,7 +326,7 @@ class GuardedProtocol(PartWriter):
 async def _receive(cycle: Any, receive: Receive) -> Any:
     """Return the next message of ASGI. A body that has arrived completely is returned even if the client has left since.
 
-    uvicorn drops such a body. But a direct request is carried out even if its client has left, and the same rule must hold for
+    uvicorn drops such a body. But a direct request is carried out even if its client has left. The same rule must hold for
     requests through ASGI (Decision 0106).
     """
     message = await receive()

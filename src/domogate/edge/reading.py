@@ -210,7 +210,7 @@ class RequestReader(HttpToolsProtocol):
     def _has_usual_form(self) -> bool:
         """Whether this request may be a direct request, as far as its method and body are concerned.
 
-        True for a GET request without a body, and for a POST request that has no body or declares the length of its body.
+        True for a GET request without a body. Also true for a POST request that has no body or declares the length of its body.
         But a POST request with the header `Expect: 100-continue` is never direct.
         """
         method = self.parser.get_method()

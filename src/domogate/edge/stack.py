@@ -31,7 +31,7 @@ FailureAnswer = Callable[[Internal], Answer]
 """Returns the answer to a failure: 503 if the failure is temporary, otherwise 500."""
 
 OPERATION = "domogate.operation"
-"""The key in the ASGI scope under which an inner app stores the name of its operation ('E8') for the metrics."""
+"""A key in the ASGI scope. Under it, an inner app stores the name of its operation ('E8') for the metrics."""
 REQUEST_ID = "domogate.request_id"
 
 _READ_HEADERS = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))
@@ -87,12 +87,12 @@ class Edge:
     ) -> None:
         """`surfaces` are first path segments that the metrics may use as a name.
 
-        In the metrics, a request that reached no operation has the name of its first path segment if this segment is in
-        `surfaces`. Otherwise its name is "other". `handlers` answer direct requests, by method and first path segment, or
-        by method and whole path. `failure_answers`, by first path segment, give a failure the error shape of its surface; all
-        other paths have shape B (Decision 0013). `find_warnings` returns short codes for /readyz, which everybody can
-        read.
-        /readyz has `gateway_id` in a header, so that `domogate doctor` knows which gateway answers.
+        In the metrics, the name of a request is usually its operation. If the request reached no operation, its name is its
+        first path segment. This is only so if this segment is in `surfaces`. Otherwise its name is "other". `handlers` answer
+        direct requests, by method and first path segment, or by method and whole path. `failure_answers`, by first path
+        segment, give a failure the error shape of its surface. All other paths have shape B (Decision 0013). `find_warnings`
+        returns short codes for /readyz, which everybody can read. /readyz has `gateway_id` in a header, so that `domogate
+        doctor` knows which gateway answers.
         """
         self._app = app
         self._is_allowed_origin = is_allowed_origin
@@ -258,7 +258,10 @@ class Edge:
 
 
 def _read_headers(headers: Sequence[Header]) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Return the client's request id if it is safe, the header Origin, and the method that a preflight request asks for."""
+    """Return the request id of the client, the header Origin, and the method that a preflight request asks for.
+
+    The request id is returned only if it is safe.
+    """
     origin = wanted_method = given_id = None
     for name, value in headers:
         if name in _READ_HEADERS:
