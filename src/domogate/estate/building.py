@@ -27,8 +27,8 @@ _FIELDS_OF_HEAD = 3
 class EstateFile(msgspec.Struct, frozen=True):
     """A correct estate file.
 
-    If the file has a password in clear text, the user in `estate` has no hash of this password yet. Separate fields have these
-    passwords and the other secrets in clear text.
+    If the file has a password in clear text, the user in `estate` does not have its hash yet. The passwords and the other
+    secrets in clear text are in separate fields.
     """
 
     source: str
@@ -121,7 +121,7 @@ class EstateBuilder:
 
 
 class _Prototype(NamedTuple):
-    """The part of a module that is the same for all records that differ only in their ids and names (`repeated.py`)."""
+    """The part of a module that is equal in records that differ only in their ids and names (`repeated.py`)."""
 
     fields: tuple[Any, ...]
     """The fields of the module after its name."""

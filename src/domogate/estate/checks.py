@@ -1,6 +1,6 @@
-"""Checks that a schema cannot express, for example that ids are unique and that references between records exist.
+"""Checks that a schema cannot express. For example, ids must be unique, and references between records must exist.
 
-The checks also run on a document with other mistakes, so that all mistakes are reported together. They skip malformed parts.
+The checks also run on a document with other mistakes. So all mistakes are reported together. They skip malformed parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,8 +54,8 @@ class PlantChecks:
     def check(self, path: Path, plant: Any, identities: Iterable[tuple[str, UsedIds]]) -> Iterator[Finding]:
         """Check one plant, including whether its ids are unique, and note its ids.
 
-        `identities` has a pair for each YAML key whose value must be unique: the key, and the values that this key has in
-        earlier plants.
+        `identities` has a pair for each YAML key whose value must be unique. The pair is the key, and the values that this key
+        has in earlier plants.
         """
         if not isinstance(plant, dict):
             return
@@ -137,7 +137,7 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
 
 
 def _check_address(path: Path, email: str) -> Iterator[Finding]:
-    """Yield a finding if the address gets no mail, because it stands for the login name of an account (Decision 0100)."""
+    """Yield a finding if the address gets no mail. Such an address stands for the login name of an account (Decision 0100)."""
     if is_login_name_email(email):
         problem = f"{quoted(email)} stands for the login name of an account without an e-mail address"
         yield Finding(path, problem, "an address at which the person gets mail")
@@ -195,7 +195,7 @@ def _remember(check: OptionCheck) -> OptionCheck:
 def _missing_drivers(modules: Sequence[Placed]) -> Iterator[Finding]:
     """Yield a finding if modules of a plant have no driver.
 
-    There is one finding for each plant, not for each module: a file of an earlier version names no driver at all, and would
+    There is one finding for each plant, not for each module. A file of an earlier version names no driver at all, and would
     have very many findings.
     """
     if not modules:

@@ -1,8 +1,8 @@
 """Parses YAML text into nodes.
 
-Nodes are built from the parser's events with a list as stack, without recursion. While reading, nesting is limited and
-aliases are refused, so that no file can use up the memory. The text is read in pieces, and a plant is passed on as soon as it
-is complete, so the plants of a large file need no more memory than the largest plant.
+Nodes are built from the parser's events with a list as stack, without recursion. While reading, nesting is limited and aliases
+are refused. So no file can use up the memory. The text is read in pieces, and a plant is passed on as soon as it is complete.
+So a large file needs no more memory than its largest plant.
 """
 
 import re
@@ -36,7 +36,7 @@ def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | N
     """Return the root of the document, and the mistakes in the YAML syntax.
 
     The root is None if the file is empty or could not be parsed to its end. If `take_plant` is given, it is called with each
-    plant, and the returned document has an empty node in the place of each plant. Raises UnicodeDecodeError if the file is not
+    plant. Then the returned document has an empty node in the place of each plant. Raises UnicodeDecodeError if the file is not
     UTF-8.
     """
     text = _CheckedText(file)
@@ -69,7 +69,7 @@ class _CheckedText:
         self._at_start = True
 
     def read(self, size: int) -> str:
-        """Return the next piece of the text; an empty text is the end of the file.
+        """Return the next piece of the text. An empty text is the end of the file.
 
         Raises _UnprintableCharacter, UnicodeDecodeError.
         """

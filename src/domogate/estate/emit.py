@@ -59,7 +59,7 @@ def _key(key: str) -> str:
 def _flow(value: Any, room: int) -> str | None:
     """Return the value on one line.
 
-    Return None if a mapping or a list does not fit on one line: it would need more than `room` characters, or it contains a
+    Return None if a mapping or a list does not fit on one line. It would need more than `room` characters, or it contains a
     list whose entries begin on new lines (`_BLOCK_KEYS`).
     """
     if not isinstance(value, dict | list | tuple):

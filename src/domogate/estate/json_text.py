@@ -1,8 +1,8 @@
-"""Reads an estate file that is written as JSON. Programs write such files; the test kit does so too.
+"""Reads an estate file that is written as JSON. Programs write such files. The test kit does so too.
 
-JSON is also YAML, so the YAML parser can read these files, but it needs more time. The result is the same, except
-that the values have no line numbers. If the text may have a mistake, `read_json_parts` raises NotSimple. Then the YAML parser
-must read the whole file.
+JSON is also YAML. So the YAML parser can read these files, but it needs more time. The result of both is the same. The only
+exception: the values have no line numbers. If the text may have a mistake, `read_json_parts` raises NotSimple. Then the YAML
+parser must read the whole file.
 """
 
 import json
@@ -14,7 +14,7 @@ from domogate.estate.nodes import MAX_DEPTH, PLANTS
 from domogate.estate.simple_yaml import NotSimple, Raw, has_odd_characters
 
 MOST_TEXT = 4_000_000
-"""In characters. A longer text is read by the YAML parser, plant by plant, because this module reads a text as a whole."""
+"""In characters. This module reads a text as a whole. So the YAML parser reads a longer text, plant by plant."""
 
 _not_storable = re.compile("[\x00\ud800-\udfff]").search
 
@@ -22,7 +22,7 @@ _not_storable = re.compile("[\x00\ud800-\udfff]").search
 def read_json_parts(text: str) -> Iterator[tuple[str, Raw]]:
     """Yield the top-level keys except `plants`, each with its value. Then yield each plant separately, with the key `plants`.
 
-    Raises NotSimple if the text is not JSON, is longer than `MOST_TEXT`, or has something that is perhaps a mistake of its
+    Raises NotSimple if the text is not JSON, or is longer than `MOST_TEXT`. Also raises it for a possible mistake of the
     author, for example the same key twice.
     """
     if len(text) > MOST_TEXT or has_odd_characters(text):

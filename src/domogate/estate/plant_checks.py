@@ -36,7 +36,7 @@ def check_plant(path: Path, plant: Record, modules: Sequence[Placed]) -> Iterato
 
 
 def _guest(path: Path, guest: Record, plant: Record, placed: Sequence[Placed]) -> Iterator[Finding]:
-    """Check that the floors, ambients and modules of a guest are in the plant, and that the access ends after it begins.
+    """Check that the floors, ambients and modules of a guest are in the plant. Check that the access ends after it begins.
 
     Deleted places stay in the limits of a guest (Decision 0058). An export also names them in `deletedPlaces`.
     """

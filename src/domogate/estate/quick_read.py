@@ -2,8 +2,8 @@
 
 The step takes a tenth of the time of jsonschema.
 
-The result is the same data as the result of `SchemaGuide` (values.py), and it has passed all checks of the schema. The
-exception `NotQuick` means that the data may have a mistake. Then jsonschema must check the data, and finds all mistakes and
+The result is the same data as the result of `SchemaGuide` (values.py). The data has passed all checks of the schema. The
+exception `NotQuick` means that the data may have a mistake. Then jsonschema must check the data. It finds all mistakes and
 their places.
 """
 
@@ -31,13 +31,13 @@ _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
 _ABOUT = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "writeOnly"})
 _KNOWN = _RULES_OF_SCALARS | _RULES_OF_LISTS | _RULES_OF_OBJECTS | _OTHER_RULES | _ABOUT
 _MOST_WORDS = 1_000
-"""For each key, at most this number of different values is cached, each with its reader or with the result of reading it."""
+"""For each key, at most this number of different values is cached. Each value has its reader, or the result of reading it."""
 
 
 class NotQuick(Exception):
     """`QuickReader` does not accept the data.
 
-    The data may have a mistake or may be correct, so jsonschema must check the data.
+    The data may have a mistake or may be correct. So jsonschema must check the data.
     """
 
 
@@ -144,7 +144,7 @@ class QuickReader:
     def _compile_rule(self, rule: str, bound: Any) -> Check:
         """Return a function that checks a scalar by one rule of the JSON Schema.
 
-        The rules about a pattern or a length apply only to texts, `minimum` and `maximum` only to numbers.
+        The rules about a pattern or a length apply only to texts. `minimum` and `maximum` apply only to numbers.
         """
         match rule:
             case "enum":

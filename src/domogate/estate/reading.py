@@ -28,7 +28,7 @@ _USERS = "users"
 def read_estate(text: str, source: str, *, drivers: Drivers | None = None) -> EstateFile:
     """Return the whole file.
 
-    Raises EstateMistakes with all mistakes. `drivers` are the allowed drivers; None allows any driver with any options.
+    Raises EstateMistakes with all mistakes. `drivers` are the allowed drivers. None allows any driver with any options.
     """
     plants: list[EstatePlant] = []
     file = scan_estate(lambda: StringIO(text), source, plants.append, drivers=drivers)
@@ -44,11 +44,11 @@ def scan_estate(
 ) -> EstateFile:
     """Pass the plants to `take` one by one. Return the file without plants.
 
-    Raises EstateMistakes if the file has mistakes, and UnicodeDecodeError if the file is not UTF-8.
+    Raises EstateMistakes if the file has mistakes. Raises UnicodeDecodeError if the file is not UTF-8.
 
-    The plants may be used only if nothing is raised. A correct file is read once if it is short JSON (`MOST_TEXT`), or simple
-    YAML (such as an export) with the users before the plants. Other files are read again by the YAML parser, and a third time
-    if the users are written after the plants.
+    The plants may be used only if nothing is raised. A correct file is read once if it is short JSON (`MOST_TEXT`). It is also
+    read once if it is simple YAML, such as an export, with the users before the plants. Other files are read again by the YAML
+    parser. If the users are written after the plants, the file is read a third time.
     """
     quick = QuickScan(source, take, drivers)
     with open_text() as text:
@@ -69,7 +69,7 @@ def scan_estate(
 async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[str] = ()) -> Estate:
     """Return the estate with hashed passwords.
 
-    For users in `known` (by e-mail), a password in clear text is ignored and not hashed: they keep their present password.
+    For users in `known` (by e-mail), a password in clear text is ignored and not hashed. They keep their present password.
     """
     kept = {email_key(email) for email in known}
 
@@ -97,7 +97,7 @@ class _Scan:
     ) -> None:
         """`users` are the data of the users, if an earlier pass has read them.
 
-        `passed_on` is the number of plants that `take` got in an earlier pass: these plants are checked, but not passed on
+        `passed_on` is the number of plants that `take` got in an earlier pass. These plants are checked, but not passed on
         again.
         """
         self._source = source
@@ -117,8 +117,8 @@ class _Scan:
 
         Raises EstateMistakes if the file has mistakes.
 
-        If plants were skipped, because the file has them before its users, the content is None. Then the caller must read the
-        file again, with these users.
+        Plants are skipped if the file has them before its users. Then the content is None. In this case the caller must read
+        the file again, with these users.
         """
         from domogate.estate.composing import compose  # Most files are simple YAML or JSON, and do not need the YAML parser.
 

@@ -65,7 +65,7 @@ def place_modules(path: Path, plant: Record) -> list[Placed]:
 def _kind_of(path: Path, module: Record) -> DeviceKind | None:
     """Return the kind of the module at the path, or None if the record has no valid kind.
 
-    The record of a unit below its controller needs no kind: the result is EMERGENCY_UNIT.
+    The record of a unit below its controller needs no kind. For such a record, the result is EMERGENCY_UNIT.
     """
     if path[-2] == "units":
         return DeviceKind.EMERGENCY_UNIT
@@ -73,7 +73,7 @@ def _kind_of(path: Path, module: Record) -> DeviceKind | None:
 
 
 def driver_of(plant: Record, module: Record) -> str | None:
-    """Return the driver that the module names, otherwise the driver that its plant names, or None if neither names a driver."""
+    """Return the driver that the module names, or else the driver of its plant. Return None if neither names a driver."""
     return text(module, "driver") or text(plant, "driver")
 
 

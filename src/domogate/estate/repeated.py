@@ -1,6 +1,6 @@
 """Finds the records of a plant that differ from an earlier record only in their ids and their name.
 
-Most modules of a large estate are such records. Below the name, they have the same lines, so these lines are read, checked and
+Most modules of a large estate are such records. Below the name, they have the same lines. So these lines are read, checked and
 built only once.
 """
 
@@ -19,7 +19,7 @@ _MOST_LINES = 8
 
 
 class RepeatedRecord(dict[str, Any]):
-    """A record that begins with the keys of HEAD: its ids and its name. `rest` is the text of its other lines.
+    """A record that begins with its ids and its name, the keys of HEAD. `rest` is the text of its other lines.
 
     Two records with the same `rest` differ only in their ids and names.
     """
@@ -35,7 +35,7 @@ class Repeats:
     """Replaces each repeated record (see RepeatedRecord) by one short line.
 
     `plain` is the regular expression of a value without quotes. `read` gets lines of a record and returns the mapping that they
-    contain, or None if they are not a mapping in simple YAML.
+    contain. It returns None if they are not a mapping in simple YAML.
     """
 
     def __init__(self, plain: str, read: Callable[[str], dict[str, Any] | None]) -> None:

@@ -1,9 +1,9 @@
 """Reads simple YAML quickly, plant by plant. Exports are simple YAML, except if options of a driver have unusual keys.
 
 Simple YAML has block lists, and block mappings with words as keys. A value is a plain text of usual characters, a quoted text,
-or a list or mapping in brackets. Each value is within one line. Each comment has its own line. For such text the result is
-the same as the result of the YAML parser, except that the values have no line numbers. Reading takes a fraction of the time.
-For other text, `read_parts` raises NotSimple; then the YAML parser must read the whole file.
+or a list or mapping in brackets. Each value is within one line. Each comment has its own line. For such text the result is the
+same as the result of the YAML parser. The only exception: the values have no line numbers. Reading takes a fraction of the
+time. For other text, `read_parts` raises NotSimple. Then the YAML parser must read the whole file.
 """
 
 import json
@@ -61,7 +61,7 @@ def read_parts(text: TextIO, begin: str | None = None) -> Iterator[tuple[str, Ra
     """Yield the top-level keys with their values. Each plant is yielded separately, with the key `plants`.
 
     `begin` is the first block of the text, if the caller has read it already. Raises NotSimple if the text is not simple YAML.
-    Also raises NotSimple if the list of plants is empty, or if it is in brackets and has several plants.
+    Also raises NotSimple if the list of plants is empty. The same is true if it is in brackets and has several plants.
     """
     seen = False
     # Many modules have the same values in brackets, such as {on: true, level: 60}.
@@ -80,7 +80,7 @@ def read_parts(text: TextIO, begin: str | None = None) -> Iterator[tuple[str, Ra
 
 
 def _split_parts(blocks: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """Yield the top-level keys with their lines. Each plant is yielded separately: the line `plants:`, then its own lines.
+    """Yield the top-level keys with their lines. Each plant is yielded separately, as the line `plants:` and its own lines.
 
     The text before the first key is yielded with an empty key.
     """
@@ -145,7 +145,9 @@ def _read_rows(part: str) -> list[_Row]:
 
 
 def _read_part(key: str, found: Raw) -> Raw:
-    """Return the value of the key in the mapping `found`. The value of `plants` is a list of one plant: return this plant.
+    """Return the value of the key in the mapping `found`.
+
+    The value of `plants` is a list of one plant. For the key `plants`, return this plant.
 
     Raises NotSimple if the value of `plants` is not such a list.
     """
@@ -172,7 +174,7 @@ class _Block:
     All methods raise NotSimple if the rows are not simple YAML.
 
     `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` are the records
-    that `Repeats.cut` replaced: in `rows`, a list item with MARK and an index stands for each of them.
+    that `Repeats.cut` replaced. In `rows`, a list item with MARK and an index stands for each of them.
     """
 
     def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw], repeated: Sequence[RepeatedRecord] = ()) -> None:
@@ -221,7 +223,7 @@ class _Block:
     def _read_mapping(self, column: int) -> dict[str, Raw]:
         """Read the mapping whose keys are at the column.
 
-        Its first line may begin a list item: then the dash is before the first key.
+        Its first line may begin a list item. Then the dash is before the first key.
         """
         entries: dict[str, Raw] = {}
         rows, at, spaces = self._rows, self._at, " " * column

@@ -17,7 +17,8 @@ _MOST_TIMES = 1_000
 def parse_time(text: str) -> float | None:
     """Return the time in seconds since the epoch.
 
-    The text is a date, or a date and time with Z or a UTC offset, in the years 1970 to 9999. Return None for any other text.
+    The text is a date, or a date and time with Z or a UTC offset. The year is from 1970 to 9999. Return None for any other
+    text.
     """
     match = _MOMENT(text)
     if match is None:

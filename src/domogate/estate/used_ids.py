@@ -8,7 +8,7 @@ _CACHE_KIB = 16 * 1024
 class UsedIds:
     """The ids in an estate file, and the place in the file where each id is first used.
 
-    They are in a temporary SQLite file, which is deleted by `close`, and also if the process crashes.
+    They are in a temporary SQLite file. `close` deletes this file. It is also deleted if the process crashes.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,6 @@
-"""Converts nodes to plain data, by the types in the schema: where the schema expects text, every scalar is text.
+"""Converts nodes to plain data, by the types in the schema.
+
+Where the schema expects text, every scalar is text.
 
 So `on`, `062520`, `1e3` and `2026-11-15` stay text where the format has text. Numbers are decimal numbers, and only `true` and
 `false` are booleans. A value that does not fit stays text, and the schema check refuses it.
@@ -99,7 +101,7 @@ class SchemaGuide:
 def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
     """Return the value of a scalar. A quoted value is always text.
 
-    Without quotes, an empty value, `null` and `~` are None. Other values are text if `as_text` is true, otherwise
+    Without quotes, an empty value, `null` and `~` are None. If `as_text` is true, other values are text. Otherwise they are
     booleans, numbers or text, as they are written.
     """
     if not scalar.plain:
@@ -129,8 +131,8 @@ def types_of(schema: Schema) -> list[str]:
 def condition_holds(condition: Schema, value: Any) -> bool:
     """Return whether the value fulfils `condition`, which is an `if` of the estate's schema.
 
-    The condition names a type, or keys that must exist and the words that are allowed as their values. `value` is a node of
-    the YAML file, or the data that was made from the node.
+    The condition names a type or some keys. The keys must exist, and only certain words are allowed as their values. `value` is
+    a node of the YAML file, or the data that was made from the node.
     """
     if "type" in condition:
         return isinstance(value, Scalar | str) if condition["type"] == "string" else isinstance(value, Mapping | dict)
