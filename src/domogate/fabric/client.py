@@ -14,7 +14,7 @@ class CorrectedClient(Client):
         """Send a ping after the commands that wait in the buffer. This method replaces a method of the library.
 
         The library sends the ping before these commands. Then the answer to the ping does not prove that the server has got the
-        commands, and messages could get lost when a subscription is ended.
+        commands. Messages could get lost when a subscription is ended.
         """
         self._pongs.append(asyncio.Future() if future is None else future)
         await self._send_command(PING_PROTO)

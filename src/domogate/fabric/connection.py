@@ -177,8 +177,8 @@ class NatsConnection:
     async def request(self, subject: str, content: bytes, seconds: float, headers: dict[str, str] | None = None) -> bytes:
         """Send a message and return the answer.
 
-        Raises NoRespondersError if nobody is subscribed to the subject, TimeoutError if there is no answer after this number of
-        seconds, and ConnectionError if there is no connection.
+        Raises NoRespondersError if nobody is subscribed to the subject. Raises TimeoutError if there is no answer after this
+        number of seconds. Raises ConnectionError if there is no connection.
         """
         client = self._require()
         try:

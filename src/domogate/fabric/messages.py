@@ -1,10 +1,10 @@
-"""The messages between gateways: requests to the gateway that drives a plant, and the answers of this gateway.
+"""The messages between gateways: requests to the gateway that drives a plant, and its answers.
 
-A request is an order, a question or a request for a picture. It has the remaining seconds until
-its deadline, not a time of day, because the clocks of two machines differ.
+A request is an order, a question or a request for a picture. It has the remaining seconds until its deadline, not a time of
+day. The reason: the clocks of two machines differ.
 
-A message can come from a faulty program, or from a stranger who may publish on the NATS server. So each field has limits, and
-the size of a message is checked before the message is decoded.
+A message can come from a faulty program, or from a stranger who may publish on the NATS server. So each field has limits. The
+size of a message is checked before the message is decoded.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ _FAULTS: dict[str, type[Fault]] = {
 class Execute(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="execute"):
     """A message that asks another gateway to execute an order.
 
-    `left` is the number of seconds from the time at which the message was sent to the deadline of the order.
+    `left` is the time from the sending of the message to the deadline of the order, in seconds.
     """
 
     id: _OrderId

@@ -2,8 +2,9 @@
 
 In this module, all three are called requests. Each shard has one NATS subject. A gateway subscribes to the subjects of the
 shards that it holds. A request about a plant that this gateway drives does not use NATS. Messages on three more subjects wake
-up other gateways: after a commit; after a gateway has joined or left the cluster, or has released shards; and after a gateway
-has subscribed to shards. These messages have no content. Messages on one more subject say how many HTTP requests were admitted.
+up other gateways. They are sent after a commit. They are also sent after a gateway has joined or left the cluster, or has
+released shards. And they are sent after a gateway has subscribed to shards. These messages have no content. Messages on one
+more subject say how many HTTP requests were admitted.
 """
 
 import asyncio
@@ -59,7 +60,7 @@ _LAST_ANSWERS = 1.0
 _LEEWAY = 0.15
 """In seconds. A caller still waits for this time after the deadline.
 
-The gateway that drives the plant needs up to 0.1 s after the deadline to write the outcome of the order.
+The gateway that drives the plant writes the outcome of the order up to 0.1 s after the deadline.
 """
 _ENVELOPE = 1_024
 """The number of bytes that a message with a picture keeps free for its other fields."""
@@ -83,8 +84,9 @@ class NatsFabric:
         spread: Callable[[float], Awaitable[None]],
         trace: MessageTrace | None = None,
     ) -> None:
-        """`is_moving` returns whether a shard whose holder does not answer will soon have another holder. If so, a request
-        waits for the new holder.
+        """`is_moving` is called for a shard whose holder does not answer.
+
+        It returns whether the shard will soon have another holder. If so, a request waits for the new holder.
 
         `spread` waits until all gateways know what an order has changed, but not longer than the given number of seconds.
         `trace` is given if the gateway records traces.
@@ -149,7 +151,7 @@ class NatsFabric:
     async def flush(self) -> None:
         """Wait until the NATS server knows the subscriptions of this gateway.
 
-        Return at once if there is no connection, and after a short time if the server does not answer.
+        If there is no connection, return at once. If the server does not answer, return after a short time.
         """
         with suppress(ConnectionError):
             await self._connection.flush()
@@ -224,12 +226,12 @@ class NatsFabric:
         ask_here: Callable[[], Awaitable[T]],
         ask_holder: Callable[[str, float], Awaitable[T]],
     ) -> T:
-        """Pass a request to the gateway that drives the plant: call `ask_here` if it is this gateway, otherwise `ask_holder`.
+        """Pass a request to the gateway that drives the plant. Call `ask_here` if it is this gateway, otherwise `ask_holder`.
 
-        If the plant is moving to another gateway, wait for that gateway. If there is no answer, call again, because another
-        gateway may drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout at
-        the deadline. Raises DeviceOffline if no gateway drives the plant, or if there is no connection to NATS until the
-        deadline.
+        If the plant is moving to another gateway, wait for that gateway. If there is no answer, call again. Another gateway may
+        drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout at the
+        deadline. Raises DeviceOffline if no gateway drives the plant. Also raises it if there is no connection to NATS until
+        the deadline.
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:

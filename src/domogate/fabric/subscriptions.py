@@ -15,8 +15,8 @@ _log = get_logger(__name__)
 class ShardSubscriptions:
     """Keeps the subscriptions of this gateway equal to the subjects of the shards that it holds.
 
-    After it has subscribed to new shards, it sends a message without content on `<cluster>.held`. Gateways whose
-    orders or questions wait for a holder then send them again at once.
+    After it has subscribed to new shards, it sends a message without content on `<cluster>.held`. Orders or questions of other
+    gateways may wait for a holder. Those gateways then send them again at once.
     """
 
     def __init__(self, connection: NatsConnection, cluster: str, on_request: Handler) -> None:
@@ -88,7 +88,7 @@ def calling(callback: Callable[[], None]) -> Callable[[Msg], Awaitable[None]]:
 async def signal(connection: NatsConnection, subject: str, content: bytes = b"") -> None:
     """Send a message that tells other gateways about a change.
 
-    Without a connection the message is lost, and nothing is raised: the other gateways find the change later by themselves.
+    Without a connection the message is lost, and nothing is raised. The other gateways find the change later by themselves.
     """
     try:
         await connection.publish(subject, content)
