@@ -1,4 +1,4 @@
-"""The request bodies of X1 and X2, and the commands that are made from them and sent (Spec 8, Decision 0041).
+"""The request bodies of X1 and X2, their commands, and the code that sends these commands (Spec 8, Decision 0041).
 
 msgspec checks only the types of these bodies. Values are checked later, after the module was found (Decision 0016). The
 bounds in the schemas are only for the OpenAPI documents.
@@ -146,8 +146,8 @@ def thermostat_command(order: ThermostatOrder, *, known_programs: list[int], off
 def parse_celsius(value: str | float, unit: str) -> float:
     """Return a set point in Celsius, rounded to a tenth of a degree.
 
-    Raises ValueOutOfRange if the value is not a number, if the unit is neither C nor F, or if the set point is outside its
-    bounds. The bounds are in Celsius for both units (Spec 8, Decision 0011).
+    Raises ValueOutOfRange if the value is not a number, or if the unit is neither C nor F. Also raises it if the set point is
+    outside its bounds. The bounds are in Celsius for both units (Spec 8, Decision 0011).
     """
     if isinstance(value, str) and not _is_decimal(value):
         raise ValueOutOfRange("setPoint's value must be a number such as 20.5")

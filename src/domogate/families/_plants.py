@@ -1,5 +1,7 @@
-"""Plants as several families show them: the people of a plant (Spec 2.1, 2.2), the short list (Spec 2.3), and the
-declarations of the operations that list plants and show a topology.
+"""Plants as several families show them.
+
+This module has the people of a plant (Spec 2.1, 2.2) and the short list (Spec 2.3). It also declares the operations that list
+plants and show a topology.
 """
 
 from collections.abc import Callable, Sequence

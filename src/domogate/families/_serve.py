@@ -163,7 +163,9 @@ class FamilyApp:
         return self._routes.find_kept(asked) or self._routes.parse(*asked)
 
     def _check_principal(self, operation: Operation, principal: Principal) -> None:
-        """Check the kind and grant type of the token (Spec 5.2), then its scopes (Spec 5.3), then the standing of the user.
+        """Check the token of a request, then the standing of its user.
+
+        The order is: the kind and grant type of the token (Spec 5.2), its scopes (Spec 5.3), the standing of the user.
 
         Raises a fault if one of them is refused. The standing is checked only if the operation declares status 469. An expired
         password (469) is refused before expired terms (470).
@@ -187,9 +189,9 @@ class FamilyApp:
     def _find_places(self, target: Target, call: Call) -> None:
         """Find the ambient or the module that the path names, and write it into `call`.
 
-        Raises NoSuchAmbient or NoSuchModule if the plant does not have it, or if the operation is not for this kind of module.
-        Otherwise `raise_injected` raises the injected fault of the plant or module, if there is one. Injected faults of
-        devices, such as offline, are not raised here.
+        Raises NoSuchAmbient or NoSuchModule if the plant does not have it. Also raises it if the operation is not for this kind
+        of module. Otherwise `raise_injected` raises the injected fault of the plant or module, if there is one. Injected faults
+        of devices, such as offline, are not raised here.
         """
         operation, plant = target.operation, call.plant
         if target.module_id is not None:

@@ -1,7 +1,7 @@
 """Thermostat (legacy): status and programs of chronothermostats (E12, E13, Spec 2.8, 2.9).
 
-Extensions: set a chronothermostat (X1), find it (X3, X4), subscribe to its changes (X6 to X8), and read only what it measures
-(X9).
+Extensions: set a chronothermostat (X1) and find it (X3, X4). Subscribe to its changes (X6 to X8), and read only what it
+measures (X9).
 """
 
 from functools import partial

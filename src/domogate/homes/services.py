@@ -36,7 +36,7 @@ class HomeServices(msgspec.Struct, frozen=True):
     async def open_home(self, call: HomeCall) -> Home:
         """Return the home whose id is in the path, as the person sees it now.
 
-        Raises NotFound if the path has no valid id, NoSuchPlant if the home does not exist, and NotYourPlant if the person may
-        not see it.
+        Raises NotFound if the path has no valid id, and NoSuchPlant if the home does not exist. Raises NotYourPlant if the
+        person may not see it.
         """
         return await self.homes.open(call.caller, call.id_of("homeId"))

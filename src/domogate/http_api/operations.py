@@ -65,7 +65,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     query: Any = None
     header: RequestHeader | None = None
     has_etag: bool = False
-    """True if the answer has an ETag, and a request with the same If-None-Match gets 304 without a body (RFC 9110 §13.1.2)."""
+    """True if the answer has an ETag. Then a request with the same If-None-Match gets 304 without a body (RFC 9110 §13.1.2)."""
     media_types: tuple[str, ...] = (JSON,)
     success: str = ""
     """A description of the success, if the status alone is not clear."""
@@ -188,7 +188,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Return the name of the operation in metrics.
 
         It is `label`, the name in the audit log. But if `label` is only the id of the operation, the name of the surface is put
-        before it, because two surfaces may have operations with the same id.
+        before it. The reason: two surfaces may have operations with the same id.
         """
         return f"{self.name}.{operation.id}" if operation.label == operation.id else operation.label
 

@@ -169,7 +169,7 @@ async def export_audit(services: ManagementServices, call: OperatorCall, query: 
 
 
 async def _find_user(services: ManagementServices, query: AuditPage) -> Id | None:
-    """Return the id of the user whose records are wanted, or None if no user is given or the user does not exist.
+    """Return the id of the user whose records are wanted. Return None if no user is given, or the user does not exist.
 
     Raises Problem if both `userId` and `email` are given.
     """

@@ -1,4 +1,7 @@
-"""Operations on the clock (show it, confirm that it is right), and the operation that shows the id of the secret key."""
+"""Operations on the clock and the secret key.
+
+They show the clock, confirm that it is right, and show the id of the secret key.
+"""
 
 from datetime import datetime
 

@@ -77,7 +77,8 @@ class EstateFiles(Protocol):
     async def find_difference(self, document: str, *, prune: bool, most: int, by: Id) -> ImportDifference:
         """Return what an import would change.
 
-        Raises Refused if the import would be refused, or if the store has too many modules for a comparison with `prune`.
+        Raises Refused if the import would be refused. Also raises it if the store has too many modules for a comparison with
+        `prune`.
 
         `most` is the largest number of changes of each kind of record in the result.
         """
@@ -86,8 +87,8 @@ class EstateFiles(Protocol):
     async def import_document(self, document: str, *, prune: bool, by: Id) -> ImportSummary:
         """Import the document.
 
-        Raises Refused, and imports nothing, if the document has mistakes or contradicts the store, or if `prune` would remove
-        the user `by`.
+        Raises Refused, and imports nothing, if the document has mistakes or contradicts the store. Also raises it if `prune`
+        would remove the user `by`.
         """
         ...
 
@@ -135,16 +136,16 @@ class DriverCatalogue(Protocol):
     async def set_connection(self, connection: DriverConnection) -> None:
         """Test the connection, store it and use it at once.
 
-        Raises DiscoveryFailed if the test fails. Raises Refused if the connection is not valid, if connections of this driver
-        cannot be stored, if the settings of the gateway already have connections of this driver, or if a search for devices is
-        running.
+        Raises DiscoveryFailed if the test fails. Raises Refused if the connection is not valid, or if connections of this
+        driver cannot be stored. Also raises it if a search for devices is running, or if the gateway's settings already have
+        connections of this driver.
         """
         ...
 
     async def delete_connection(self, driver: str) -> None:
         """Delete the stored connection of the driver.
 
-        Raises Refused if no connection of this driver is stored, if connections of this driver cannot be stored, or if the
+        Raises Refused if no connection of this driver is stored, or if such connections cannot be stored. Also raises it if the
         settings of the gateway have connections of this driver.
         """
         ...
@@ -195,7 +196,10 @@ class ManagementStore(
 
 
 class Backup(msgspec.Struct, frozen=True):
-    """A backup in an open file, its size in bytes, and the id of the secret key that a restore needs (None: no key)."""
+    """A backup in an open file, its size in bytes, and the id of the key that a restore needs.
+
+    This key is the secret key. If a restore needs no key, the id is None.
+    """
 
     file: BinaryIO
     size: int
