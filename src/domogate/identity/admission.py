@@ -82,7 +82,7 @@ class KeyAdmission:
     async def stop(self) -> None:
         """Save the counts of requests. Must be called before the store stops.
 
-        If the store cannot write the counts, they are logged as lost, and the gateway goes on stopping its other parts.
+        If the store cannot write the counts, they are logged as lost. Then the gateway goes on stopping its other parts.
         """
         self._stopping.set()
         if self._writer is not None:

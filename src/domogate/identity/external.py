@@ -1,8 +1,8 @@
 """Verifies tokens of external issuers. The gateway can accept them instead of its own tokens, or in addition to its own tokens.
 
-The token says who the person is (by the claim `sub`; the first token of a person, by the e-mail address), which client it is
-for, and which scopes it has. The gateway decides the rest: the user must exist in the store and be active, the client must be
-registered, and the client gets only the scopes that it is registered for.
+The token says who the person is, which client it is for, and which scopes it has. The claim `sub` names the person. In the
+first token of a person, the e-mail address names the person. The gateway decides the rest. The user must exist in the store and
+be active. The client must be registered. The client gets only the scopes that it is registered for.
 """
 
 import math
@@ -148,8 +148,8 @@ async def find_external_principal(store: PrincipalStore, claims: ExternalClaims,
 
     Raises TokenRefused if there is no such client, or no such active user.
 
-    The first accepted token of an account at the external issuer binds this account to the user of the gateway with the same
-    e-mail address (Decision 0061). A token whose client is not registered binds nothing.
+    The first accepted token of an account at the external issuer binds the account to a user of the gateway. This user has the
+    same e-mail address (Decision 0061). A token whose client is not registered binds nothing.
     """
     client = await store.find_client(claims.client_id)
     if client is None:

@@ -49,9 +49,9 @@ def _give_memory_back() -> None:
 class PasswordHasher:
     """Runs Argon2id in threads of low priority (Decision 0032).
 
-    By default, there are at most two threads. If the processor has several cores, there are fewer threads than cores, so that
-    logins do not slow down other requests. 19 MiB and two passes are the recommendation of OWASP for parallelism 1. A small
-    home server does not have memory for more than this.
+    By default, there are at most two threads. If the processor has several cores, there are fewer threads than cores. So logins
+    do not slow down other requests. 19 MiB and two passes are the recommendation of OWASP for parallelism 1. A small home
+    server does not have memory for more than this.
     """
 
     def __init__(self, *, memory_kib: int = 19_456, passes: int = 2, threads: int | None = None) -> None:

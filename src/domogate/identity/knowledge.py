@@ -11,8 +11,7 @@ _LOOK_EVERY = 0.02
 class KnowledgeBound:
     """A limit on the age of the data with which this gateway decides about rights.
 
-    If another gateway withdraws a right, then at most `seconds` seconds later this gateway knows about it, or refuses to
-    answer.
+    Another gateway may withdraw a right. At most `seconds` seconds later, this gateway knows about it or refuses to answer.
     """
 
     def __init__(self, age: Callable[[], float], seconds: float, patience: float = 2.0) -> None:

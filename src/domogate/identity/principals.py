@@ -24,7 +24,7 @@ class ExternalClaims(msgspec.Struct, frozen=True):
 
     @property
     def grant_id(self) -> Id:
-        """An id that is used instead of the id of a grant, because only the issuer of the token knows the grant.
+        """An id that is used instead of the id of a grant. Only the issuer of the token knows the grant.
 
         The id is the same for all tokens of one person for one client.
         """

@@ -1,8 +1,8 @@
 """The daily usage of keys, counted in memory and saved in the store.
 
 Counts are added to the stored counts every second and when the gateway stops. The write returns the sums of all gateways. So
-all gateways share a quota, with a delay of one second. The count of a key with a quota is read when the key is used for the
-first time on a day, so a quota survives a restart.
+all gateways share a quota, with a delay of one second. The count of a key with a quota is read at the first use of the key on a
+day. So a quota survives a restart.
 """
 
 import time

@@ -1,8 +1,8 @@
 """Gateways of a cluster count rates together: each gateway tells the other gateways how many requests it admits.
 
 A message can be lost, and it arrives some time after the requests. So all gateways together can admit more requests than the
-rate allows. If no message is lost, the excess is at most the number of requests that arrive in one `INTERVAL`,
-the time between two messages of a gateway (docs/cluster.md).
+rate allows. `INTERVAL` is the time between two messages of a gateway. If no message is lost, the excess is at most the number
+of requests that arrive in one `INTERVAL` (docs/cluster.md).
 """
 
 import asyncio
@@ -45,7 +45,8 @@ class KeyCount(msgspec.Struct, frozen=True, gc=False, array_like=True):
 class RateMessage(msgspec.Struct, frozen=True, array_like=True):
     """The counts of one gateway.
 
-    `sender` is different for each process, so that a process can ignore its own messages, which NATS also delivers to it.
+    NATS delivers the messages of a process also to this process. `sender` is different for each process, so a process can
+    ignore its own messages.
     """
 
     sender: Annotated[str, msgspec.Meta(max_length=36)]

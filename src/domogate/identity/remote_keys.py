@@ -1,7 +1,7 @@
 """The public keys of an external issuer: found by discovery, cached, and fetched again with a limited frequency.
 
 A cached key is returned at once. If the key is old, the key set is fetched again in the background. A caller that needs an
-unknown key waits for a fetch, but unknown keys cause at most one fetch in 30 seconds. While the issuer cannot be reached, the
+unknown key waits for a fetch. But unknown keys cause at most one fetch in 30 seconds. While the issuer cannot be reached, the
 cached keys are used for up to one day.
 """
 
@@ -51,8 +51,8 @@ class RemoteKeys:
     async def find(self, kid: str | None, algorithm: str) -> PublicKey | None:
         """Return the key with this id and algorithm, or None if the issuer has no such key.
 
-        If the token names no key (`kid` is None), return the only key for this algorithm, or None if there is not exactly
-        one. Raises KeysUnavailable if no key is cached and the keys cannot be fetched.
+        If the token names no key, `kid` is None. In this case, return the only key for this algorithm. Return None if there is
+        not exactly one such key. Raises KeysUnavailable if no key is cached and the keys cannot be fetched.
         """
         if not self._has_keys():
             await self._fetch_unless_recent(COLD_PAUSE)
@@ -69,7 +69,8 @@ class RemoteKeys:
     async def fetch_again(self) -> None:
         """Fetch the keys again, but not if they were fetched recently.
 
-        The verifier calls this method if a token has no key id, and its signature does not match the only key of the issuer.
+        The verifier calls this method for a token without a key id. The signature of this token does not match the issuer's
+        only key.
         """
         await self._fetch_unless_recent(REFETCH_PAUSE)
 

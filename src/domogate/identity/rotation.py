@@ -64,7 +64,7 @@ async def rotate_keys(
 async def change_algorithm(store: SigningKeyStore, clock: Clock, algorithm: str) -> None:
     """Let a key with this algorithm sign, and retire all other keys when it begins to sign.
 
-    If the store has a key with this algorithm that is not retired, this key signs, and no key is added. Otherwise a new key is
+    If the store has a key with this algorithm that is not retired, this key signs. Then no key is added. Otherwise a new key is
     added. It begins to sign in PUBLISHED_AHEAD seconds, or at once if no other key signs now.
 
     So gateways with different settings do not add a key at each start. The gateway that started last decides which key signs.
@@ -109,7 +109,7 @@ def _find_unretired(keys: Sequence[SigningKey], algorithm: str, now: float) -> S
 
 
 def _end(keys: Sequence[SigningKey], end_of: Callable[[SigningKey], float]) -> list[SigningKey]:
-    """Return copies of the keys that have no time of retirement, or a later one than `end_of` returns for the key.
+    """Return copies of some keys: those without a time of retirement, or with a later one than `end_of` returns for the key.
 
     Each copy has the time that `end_of` returns.
     """

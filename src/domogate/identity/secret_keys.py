@@ -69,7 +69,8 @@ class SecretKeys:
     def __init__(self, data: Path, *, given: str | None = None, file: Path | None = None) -> None:
         """`given` has the keys as text. If `given` is None, the keys are in `file`, or in a file in the folder `data`.
 
-        If the store has no key id yet and the file in `data` has no key, `choose_key` writes a new key to this file.
+        The store may have no key id yet, and the file in `data` may have no key. Then `choose_key` writes a new key to this
+        file.
         """
         self._given = given
         self._file = file or data / KEY_FILE

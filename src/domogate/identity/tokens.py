@@ -1,9 +1,9 @@
 """Verifies tokens: the unverified text becomes Claims, and the Claims become a Principal.
 
-A token is verified once. The verifier checks its form, algorithm, key and signature, then its issuer, audience and times, then
-its user, client and grant. The result is cached by the token's SHA-256 until the token expires, or until the change feed
-reports a change of its user, client or grant, or of the signing keys. A token of an external issuer is verified with the keys
-and rules of this issuer (external.py), and is also cached.
+A token is verified once. The verifier checks its form, algorithm, key and signature. Then it checks its issuer, audience and
+times, and then its user, client and grant. The result is cached by the token's SHA-256 until the token expires. Some changes in
+the change feed end this earlier: changes of its user, client or grant, or of the signing keys. A token of an external issuer is
+verified with the keys and rules of this issuer (external.py). Its result is also cached.
 """
 
 import math
