@@ -29,7 +29,7 @@ class Delivered(msgspec.Struct, frozen=True):
 class Undelivered(Exception):
     """The receiver sent no valid answer, or the gateway must not call it. The message is for the owner of the webhook.
 
-    `forbidden` is True if the gateway must not call the URL now, for example because of its IP address (Decision 0046).
+    `forbidden` is True if the gateway must not call the URL now. An example is a forbidden IP address (Decision 0046).
     """
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:

@@ -15,9 +15,9 @@ from domogate.domain.states import Report
 class AttachedModule(msgspec.Struct, frozen=True):
     """A module with its last known state, as a driver gets it.
 
-    `reported_at` is the time of the last report. It is 0.0 if there was no report, or if the state may be wrong: if the state
-    came from an estate file, if the driver or the options of the module were changed after the report, or if an injected fault
-    has ended.
+    `reported_at` is the time of the last report. It is 0.0 if there was no report, or if the state may be wrong. The state may
+    be wrong in three cases. It came from an estate file. The driver or the options of the module were changed after the report.
+    An injected fault has ended.
     """
 
     module: Module
@@ -84,11 +84,11 @@ class Driver(Protocol):
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         """Drive exactly these modules of the plant from now on.
 
-        The gateway calls this method again when the plant has changed, or when reports of its modules could not be stored. Then
-        report each module whose state or reachability differs from the stored one (`AttachedModule.last`).
+        The gateway calls this method again when the plant has changed. It also does so when reports of its modules could not be
+        stored. Then report each module whose state or reachability differs from the stored one (`AttachedModule.last`).
 
-        Return at once; connect in the background. Report a module with wrong options as absent (AbsenceReason.MISCONFIGURED),
-        and drive the other modules.
+        Return at once, and connect in the background. Report a module with wrong options as absent
+        (AbsenceReason.MISCONFIGURED), and drive the other modules.
         """
         ...
 
@@ -96,8 +96,8 @@ class Driver(Protocol):
     async def execute(self, order: Order) -> Report:
         """Execute the order and return the state that the module confirmed.
 
-        Send the order at most once, and not after its deadline. Raise DeviceOffline if the module cannot be
-        reached, DeviceTimeout if it does not confirm the order before the deadline, and DeviceRefused if it refuses the order.
+        Send the order at most once, and not after its deadline. Raise DeviceOffline if the module cannot be reached, and
+        DeviceRefused if it refuses the order. Raise DeviceTimeout if the module does not confirm the order before the deadline.
         If the module can never execute the order, send nothing and raise CommandNotSupported.
         """
         ...

@@ -69,7 +69,9 @@ class Admission(Protocol):
 
 
 NewSubscriptionKey = Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]]
-"""A function that makes a subscription key from the name, the rate, the daily quota, the time of expiry and the present time.
+"""A function that makes a subscription key.
+
+It gets the name, the rate, the daily quota, the time of expiry and the present time.
 
 It returns the key, which is shown once, and the record to store. Raises ValueError if the rate or the quota is not valid.
 """
@@ -128,7 +130,7 @@ class Hasher(Protocol):
         """Return whether the password is right.
 
         If `password_hash` is None, because the user is unknown, the result is False. This takes as long as the check of a wrong
-        password, so that a caller cannot find out which users exist.
+        password. So a caller cannot find out which users exist.
         """
         ...
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class SecretKeyMissing(RuntimeError):
-    """The key that decrypts the sealed secrets was not found or may not be used, so the store cannot be opened.
+    """The key that decrypts the sealed secrets was not found, or may not be used. So the store cannot be opened.
 
     The message says what is wrong, for example which places were searched, or which file other users can read.
     """

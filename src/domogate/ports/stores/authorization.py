@@ -22,7 +22,7 @@ class GrantStore(Protocol):
         """Return the user's valid grants for applications, newest first.
 
         A grant whose authorization code was not exchanged for tokens is not listed. Grants to the gateway's own pages are not
-        listed either, because for people these pages are a part of the gateway.
+        listed either. For people, these pages are a part of the gateway.
         """
         ...
 
@@ -64,21 +64,21 @@ class TokenStore(GrantStore, Protocol):
     ) -> Rotation:
         """Replace the token by `successor`. Exactly one caller replaces the token and gets the outcome ROTATED.
 
-        For `grace` seconds, a second call with the same token gets the outcome REPEATED: the successor of the first call stays
-        valid. After this time, or if that successor was replaced too, a call with the same token revokes the grant and gets
-        REUSED. If the token is unknown or has expired, the result has no grant.
+        For `grace` seconds, a second call with the same token gets the outcome REPEATED. The successor of the first call stays
+        valid. After this time, a call with the same token revokes the grant and gets REUSED. The same happens if that successor
+        was replaced too. If the token is unknown or has expired, the result has no grant.
         """
         ...
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         """Remove expired sessions, codes, refresh tokens, one-time links, invitation links and counted login attempts.
 
-        Also revoke the grants of the gateway's own pages whose session has ended, and remove the old counts of requests (one
-        count for each subscription and day).
+        Also revoke the grants of the gateway's own pages whose session has ended. Also remove the old counts of requests. There
+        is one such count for each subscription and day.
 
-        Also remove grants without a valid token: the code was never redeemed, or the grant was revoked or replaced.
+        Also remove grants without a valid token. Their code was never redeemed, or the grant was revoked or replaced.
         `token_lifetime` is the longest lifetime of an access token or an id token. Codes, refresh tokens and grants stay in the
-        store at least for this time after their end, because tokens that were issued from them may still be valid.
+        store at least for this time after their end. Tokens that were issued from them may still be valid.
         """
         ...
 

@@ -106,7 +106,7 @@ class OrderStore(Protocol):
     async def list_orders(self, wanted: OrderFilter, limit: int, before: float | None = None) -> Sequence[OrderRecord]:
         """Return a page of orders, newest first. If `before` is given, return only orders that were queued before this time.
 
-        If more orders were queued at the same time as the last order of the page, these orders are also on the page. So paging
+        More orders may be queued at the same time as the last order of the page. The page also has these orders. So paging
         skips no order.
         """
         ...

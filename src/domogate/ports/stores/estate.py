@@ -118,7 +118,7 @@ class EstateStore(Protocol):
         """Write a backup to this file. Return the id of the secret key that a restore needs.
 
         Raise OSError if the file cannot be written. Raise FileExistsError if the file exists, and `replace` and
-        `replace_larger` are false. Raise ValueError if the database cannot be backed up, or if the file is a backup with more
-        content than the new backup and `replace_larger` is false.
+        `replace_larger` are false. Raise ValueError if the database cannot be backed up. If `replace_larger` is false, also
+        raise it if the file is a backup with more content than the new backup.
         """
         ...

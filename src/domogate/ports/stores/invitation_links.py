@@ -34,8 +34,8 @@ class InvitationLinkStore(Protocol):
         """Consume the link and make the person a member of its plant, in one transaction.
 
         `person` is a new user, who is added, or the id of an existing user. If the person is a guest whose period has ended,
-        the limits of the link replace the limits of the guest. Exactly one of several concurrent callers gets
-        JOINED. For every other outcome, nothing is changed. Raises ValueError if there is no user with the given id. Then
-        nothing is changed either.
+        the limits of the link replace the guest's limits. Exactly one of several concurrent callers gets JOINED. For every
+        other outcome, nothing is changed. Raises ValueError if there is no user with the given id. Then nothing is changed
+        either.
         """
         ...

@@ -37,7 +37,7 @@ class PeopleStore(Protocol):
         """Replace the user by `change(user)`, atomically. Return None if the user does not exist.
 
         If `change` raises an exception, this method raises it too, and nothing is written. `change` runs on the store's thread
-        and must not block. Raise LastOperator if the last operator would lose the role of operator, and ValueError if another
+        and must not block. Raise LastOperator if the last operator would lose the role of operator. Raise ValueError if another
         user has the new e-mail address.
         """
         ...
@@ -76,7 +76,7 @@ class ExternalAccountStore(Protocol):
         """Bind the account `subject` at the issuer to the active user with this e-mail address. Return this user.
 
         If the account is already bound to a user, change nothing and return that user. Return None if there is no active user
-        with this e-mail address, or if the user already has another account at this issuer.
+        with this e-mail address. Also return None if the user already has another account at this issuer.
         """
         ...
 

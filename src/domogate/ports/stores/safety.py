@@ -31,14 +31,14 @@ class LogbookFilter(msgspec.Struct, frozen=True):
 class LogbookStore(Protocol):
     """Stores the logbooks.
 
-    When the store writes a report of a unit or controller, the same commit also adds the logbook entries that follow from the
-    report.
+    The store writes reports of units and controllers. The same commit also adds the logbook entries that follow from a report.
     """
 
     async def add_logbook_entry(self, entry: LogbookEntry) -> int:
         """Add the entry and return its number.
 
-        Raise ValueError if the plant does not exist or does not have the module, or if the entry cannot be stored unchanged.
+        Raise ValueError if the plant does not exist or does not have the module. Also raise it if the entry cannot be stored
+        unchanged.
         """
         ...
 

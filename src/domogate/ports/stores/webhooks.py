@@ -14,12 +14,15 @@ class WebhookStore(Protocol):
     """
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
-        """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL. A webhook with the thermostat
-        format also replaces the ended webhooks with this format of the same client, user and plant.
+        """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL.
 
-        Return False if the client has an active webhook with the same URL for this user and plant. Also return False if the
-        new webhook has the thermostat format, and the client has an active webhook with this format for this user and plant.
-        Otherwise, raise TooManyWebhooks if the client has `most` or more active webhooks for this user and plant.
+        If the webhook has the thermostat format, it also replaces ended webhooks with this format. They are of the same client,
+        user and plant.
+
+        Return False if the client has an active webhook with the same URL for this user and plant. If the new webhook has the
+        thermostat format, there is a second rule. Return False if the client has an active webhook with this format for this
+        user and plant. Otherwise, raise TooManyWebhooks if the client has `most` or more active webhooks for this user and
+        plant.
         """
         ...
 
