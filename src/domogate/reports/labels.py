@@ -87,7 +87,10 @@ def print_outcome(test: EmergencyTest) -> str:
 
 
 def print_due(planned: PlannedTest, zone: tzinfo) -> str:
-    """Return a text that says when the next test is due and whether it is due soon or overdue, or that it is under way."""
+    """Return a text about the next test.
+
+    The text says when the test is due, and whether it is due soon or overdue. If the test is under way, the text says so.
+    """
     if planned.under_way:
         return "under way"
     day = print_moment(planned.due_at, zone, day_only=True)

@@ -18,7 +18,9 @@ def check_exposure(settings: Settings) -> None:
 
 
 def describe_unknown_proxy(settings: Settings) -> tuple[str, str] | None:
-    """If clients use HTTPS but neither the gateway nor a known proxy has TLS, return the effects and the settings to change.
+    """Return the effects of an unknown proxy with TLS, and the settings to change.
+
+    There is such a proxy if clients use HTTPS, but neither the gateway nor a known proxy has TLS.
 
     Otherwise return None.
     """

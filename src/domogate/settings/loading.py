@@ -54,8 +54,10 @@ def load_settings(
     list_sunset_names: Callable[[], Collection[str]] | None = None,
     serving: bool = True,
 ) -> Settings:
-    """Return the settings. A flag overrides a DOMOGATE_* variable, a variable overrides the TOML file, the TOML file overrides
-    a systemd credential, and a credential overrides the default.
+    """Return the settings.
+
+    The order of precedence is: flag, DOMOGATE_* variable, TOML file, systemd credential, default. Each of them overrides those
+    after it.
 
     A flag that is None and an empty variable count as not given. If `file` is None, the variable DOMOGATE_CONFIG may name a
     file. Files that only a running gateway uses are checked only if `serving` is true. `list_sunset_names` returns the names of

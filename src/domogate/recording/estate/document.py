@@ -108,7 +108,8 @@ class _Reader:
     def complete(self) -> None:
         """Add the states to the modules. Raises BadRecording if a plant has too many modules.
 
-        If the newest read of a module did not show its state, its record says that the simulator shows it as offline.
+        Sometimes the newest read of a module did not show its state. Then its record says that the simulator shows it as
+        offline.
         """
         for plant in self.plants:
             self._plant(plant).complete_plugs()
