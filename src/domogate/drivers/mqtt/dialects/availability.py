@@ -1,4 +1,7 @@
-"""Options that say how the gateway learns that a device is online, and how it asks for the state of the device."""
+"""Options about the availability and the state of a device.
+
+They say how the gateway learns that the device is online, and how it asks for the state.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,7 +30,7 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             yield ("online",), "online and offline must differ"
 
     def read(self, payload: bytes, *, alone: bool) -> Properties:
-        """Return the property `available`: whether the module is online.
+        """Return the property `available`, which is whether the module is online.
 
         `alone` is true if the topic is used only for this property. Then a message that says neither online nor offline raises
         Unreadable. If `alone` is false, the result for such a message has no properties. A payload that cannot be decoded

@@ -19,7 +19,7 @@ _WHITE = ("w", "c")
 def read_color(color_format: ColorFormat, value: Any) -> Properties:
     """Return hue and saturation from a text such as `120,50.5`, a list, or an object such as {"r": 255, "g": 0, "b": 0}.
 
-    `color_format` says what the numbers in the value are. For any other value, the result has no properties; the same is true
+    `color_format` says what the numbers in the value are. For any other value, the result has no properties. The same is true
     for black in the format `rgb`.
     """
     parts = _parts_of(color_format, value)
@@ -41,7 +41,7 @@ def read_color(color_format: ColorFormat, value: Any) -> Properties:
 def fill_color(color_format: ColorFormat, payload: str, hue: float, saturation: float) -> str:
     """Return the payload with the colour in place of `{value}`.
 
-    A name in braces, such as `{hue}`, `{red}` or `{x}`, is replaced by the part of the colour that has this name.
+    A name in braces, such as `{hue}`, `{red}` or `{x}`, stands for the part of the colour with this name.
     """
     if color_format == "hs":
         parts: dict[str, float] = {"hue": round(hue, 1), "saturation": round(saturation, 1)}

@@ -1,6 +1,6 @@
 """The dialect `emergency`: topics, paths and maps describe an emergency controller or unit (docs/mqtt.md has examples).
 
-It only reads: a unit tests itself (EN 62034) and reports the result.
+It only reads. A unit tests itself (EN 62034) and reports the result.
 """
 
 import re
@@ -96,11 +96,11 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     map: dict[str, str]
     """The meaning of each result: `passed`, or the failure that the test found. Other results are ignored."""
     ended: str
-    """The path of the time at which the test ended, in ISO 8601, or in seconds or milliseconds since the epoch."""
+    """The path of the time at which the test ended. The time is in ISO 8601, or in seconds or milliseconds since the epoch."""
     began: str = ""
     """The path of the time at which the test began, in the same form. Without it, this time is computed from `ended` and `lit`.
 
-    This time identifies the test: the logbook does not repeat a test that began at the same time as the test before.
+    This time identifies the test. The logbook does not repeat a test that began at the same time as the test before.
     """
     lit: str = ""
     """The path of the duration for which the lamp was lit. Without it, the duration is computed from `began` and `ended`."""
@@ -127,8 +127,8 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def read(self, payload: bytes, kind: EmergencyTestKind) -> EmergencyTest | None:
         """Return the test. Raises Unreadable if the payload cannot be decoded.
 
-        Return None if the result is not in `map`, if a time of the test is missing and cannot be computed, or if the test
-        ended before it began or more than seven days later.
+        Return None if the result is not in `map`. Return None if a time of the test is missing and cannot be computed. Also
+        return None if the test ended before it began, or more than seven days later.
         """
         word = self._find(payload, self.result)
         meaning = None if word is None or isinstance(word, dict | list) else self.map.get(as_text(word))

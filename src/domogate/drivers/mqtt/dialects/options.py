@@ -26,8 +26,8 @@ class DialectOptions(
     silent_after: float | None = None
     """In seconds.
 
-    A module that sends no message for this time counts as absent. If None, a module that has reported before never counts as
-    absent because of silence.
+    A module that sends no message for this time counts as absent. If it is None, a module that has reported before never counts
+    as absent because of silence.
     """
 
     @property
@@ -44,7 +44,7 @@ class DialectOptions(
 
 
 def find_problem_of_topic(topic: str) -> str | None:
-    """Return the reason why the text is not a single topic (without wildcards), or None if it is a single topic."""
+    """Return the reason why the text is not a single topic (without wildcards), or None if it is one."""
     if not topic:
         return "a topic is expected"
     if any(sign in topic for sign in "+#\0"):

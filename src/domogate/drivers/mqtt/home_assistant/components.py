@@ -51,7 +51,9 @@ def _ends(said: Announcement) -> tuple[float, float]:
 
 
 def _movement(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return two entries for the option `state` of the generic dialect: one reads the position, the other one reads the target.
+    """Return two entries for the option `state` of the generic dialect.
+
+    One entry reads the position, the other one reads the target.
 
     Both read the topic on which the component reports whether it is open, closed, opening or closing.
     """
@@ -105,7 +107,9 @@ def _lock(said: Announcement) -> Translation:
 
 
 def _pressed(payload: str, default: str) -> Callable[[Announcement], Translation]:
-    """Return a function that translates the announcement of a component that can only be activated, and that has no state.
+    """Return a function that translates the announcement of a component that can only be activated.
+
+    The component has no state.
 
     `payload` is the field of the announcement with the text that activates the component. `default` is this text if the field
     is missing.

@@ -94,7 +94,7 @@ def known(**entries: dict[str, Any]) -> dict[str, Any]:
 def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of `words` (each word with its meaning). If it has `True`, add `true` with the same meaning.
 
-    The same is done for `False`. A template writes `True` for a value that is `true` in the JSON of the payload, but the
+    The same is done for `False`. A template writes `True` for a value that is `true` in the JSON of the payload. But the
     dialect `generic` reads `true`.
     """
     return {**words, **{word.lower(): meaning for word, meaning in words.items() if word in ("True", "False")}}

@@ -1,6 +1,6 @@
 """Parses the expressions in templates: one value with a path, filters, numbers, and a comparison.
 
-This is a small part of the language Jinja. Expressions are never executed: the result describes the expression.
+This is a small part of the language Jinja. Expressions are never executed. The result describes the expression.
 """
 
 import re
@@ -34,7 +34,9 @@ class Linear(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A choice between two texts: `then` if the value equals `literal`, or if `literal` is None and the value is true.
+    """A choice between two texts.
+
+    The text is `then` if the value equals `literal`. It is also `then` if `literal` is None and the value is true.
 
     Otherwise the text is `other`.
     """

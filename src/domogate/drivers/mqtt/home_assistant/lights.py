@@ -93,7 +93,7 @@ def _json(said: Announcement) -> _Tables:
 def _template(said: Announcement) -> _Tables:
     """Translate a light whose commands `on` and `off` are constant texts. Raises Untranslatable for any other light.
 
-    The level and colour of the light are left out, because their templates cannot be translated.
+    The level and colour of the light are left out. Their templates cannot be translated.
     """
     words = {"true": said.text("command_on_template"), "false": said.text("command_off_template")}
     if not all(words.values()) or any(sign in word for word in words.values() for sign in ("{{", "{%", "{#")):

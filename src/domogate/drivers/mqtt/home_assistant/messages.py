@@ -101,7 +101,7 @@ class Announcement(msgspec.Struct, frozen=True):
 def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
     """Yield the parts of a device that one message announces. Raises Unreadable if the message cannot be used.
 
-    Yield nothing for the announcement of a bridge of Domogate: its modules must not be found as new devices (Decision 0122).
+    Yield nothing for the announcement of a bridge of Domogate. Its modules must not be found as new devices (Decision 0122).
     """
     if len(payload) > _LARGEST_MESSAGE:
         raise Unreadable(f"it has more than {_LARGEST_MESSAGE // 1024} KiB")

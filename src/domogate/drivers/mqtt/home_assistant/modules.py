@@ -1,7 +1,7 @@
-"""Makes modules from the announcements of devices: one module for each part of a device that can be driven.
+"""Makes modules from the announcements of devices, one module for each part of a device that can be driven.
 
-If a device has exactly one plug, this plug reports its state, and no two sensors have the same measure, the sensors of power
-and energy are added to the plug. Otherwise they become meters.
+Under three conditions, the sensors of power and energy are added to a plug. The device has exactly one plug. This plug reports
+its state. No two sensors have the same measure. Otherwise they become meters.
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ def find_candidates(received: Mapping[str, bytes], others: Iterable[str]) -> Ite
     """Yield the modules in the announcements. Also yield each device or part that cannot become a module, with the reason.
 
     `received` has the payload of each announcement, by its topic. `others` are base topics of devices that another dialect
-    finds; announcements of these devices are ignored. An unreadable announcement is also yielded, with the reason.
+    finds. Announcements of these devices are ignored. An unreadable announcement is also yielded, with the reason.
     """
     bases = tuple(f"{base}/" for base in others)
     devices: dict[str, dict[str, Announcement]] = {}
@@ -113,10 +113,12 @@ def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Can
 
 
 def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) -> list[Announcement]:
-    """If a device has exactly one thermostat, add the only sensor of temperature and the only sensor of humidity to it.
+    """If a device has exactly one thermostat, add sensors to it.
 
-    A sensor is not added if the thermostat itself reports this measure, or if the options of a module cannot describe the
-    sensor. Return the announcements of `rest` without the added sensors.
+    They are the only sensor of temperature and the only sensor of humidity.
+
+    A sensor is not added if the thermostat itself reports this measure. It is not added either if the options of a module
+    cannot describe the sensor. Return the announcements of `rest` without the added sensors.
     """
     at = [number for number, one in enumerate(candidates) if one.kind is DeviceKind.CHRONOTHERMOSTAT and not one.why]
     for measure, units in _CLIMATE_UNITS.items():
@@ -166,8 +168,8 @@ def _label(said: Announcement) -> str:
 def _is_shown(said: Announcement) -> bool:
     """Whether this part of the device is for residents.
 
-    A part with a category is not: it is for the settings or the diagnosis of the device, for example a restart. A part that
-    the device announces as not enabled by default is not for residents either.
+    A part with a category is not for residents. It is for the settings or the diagnosis of the device, for example a restart. A
+    part that the device announces as not enabled by default is not for residents either.
     """
     return not said.text("entity_category") and said.config.get("enabled_by_default") is not False
 

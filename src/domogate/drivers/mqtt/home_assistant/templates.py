@@ -30,9 +30,10 @@ class Untranslatable(Exception):
 
 
 class ValueTemplate(msgspec.Struct, frozen=True):
-    """A template that reads a value from a payload: the place of the value, its factor and its offset.
+    """A template that reads a value from a payload. It has the place of the value, its factor and its offset.
 
-    If the template turns the value into one of two words, `choice` has both words and the condition that chooses one of them.
+    The template may turn the value into one of two words. Then `choice` has both words and the condition that chooses one of
+    them.
     """
 
     path: str = ""
