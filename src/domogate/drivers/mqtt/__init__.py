@@ -1,5 +1,6 @@
-"""Modules that use MQTT: devices of Zigbee2MQTT and Tasmota, and other devices. For other devices, the options of the module
-describe the topics and messages (docs/mqtt.md).
+"""Modules that use MQTT: devices of Zigbee2MQTT and Tasmota, and other devices.
+
+For other devices, the options of the module describe the topics and messages (docs/mqtt.md).
 
 The code of the driver is imported when it is used (Decision 0098).
 """

@@ -17,7 +17,7 @@ from domogate.drivers.mqtt.payloads import Unreadable, as_number
 class Candidate(msgspec.Struct, frozen=True):
     """An announced device, or a part of it, that may become a module.
 
-    If it cannot become a module, `why` is the reason; otherwise `why` is empty. The id of the module is made from `key`.
+    If it cannot become a module, `why` is the reason. Otherwise `why` is empty. The id of the module is made from `key`.
     """
 
     key: str
@@ -54,7 +54,9 @@ def lamp_hardware(*, has_levels: bool, has_colors: bool) -> dict[str, Any]:
 
 
 def from_zigbee2mqtt(base: str, devices: Any) -> Iterator[Candidate]:
-    """Yield a candidate for each device in the list that Zigbee2MQTT publishes, or several for a device with several modules.
+    """Yield a candidate for each device in the list that Zigbee2MQTT publishes.
+
+    Yield several candidates for a device with several modules.
 
     `base` is the base topic of Zigbee2MQTT. Raises Unreadable if `devices` is not a list.
     """
@@ -135,7 +137,9 @@ def _modules_of(exposes: list[dict[str, Any]]) -> Iterator[_Possible]:
 
 
 def _is_setting(expose: Mapping[str, Any]) -> bool:
-    """Whether this entry of `exposes` is only a setting of the device, such as the child lock of a plug or of a thermostat.
+    """Whether this entry of `exposes` is only a setting of the device.
+
+    An example is the child lock of a plug or of a thermostat.
 
     The state of a setting has its own name, for example `child_lock`. The state of the device itself is `state` or begins with
     `state_`, for example `state_l1`.
@@ -190,7 +194,8 @@ _RELAY, _LIGHT, _SHUTTER = 1, 2, 3
 _RGB, _RGBW = 3, 4
 """Values of Tasmota's field `lt_st`, the number of channels.
 
-The values below `_RGB` are 0 (the lamp is only switched), 1 (it has a level) and 2 (it has a level and a colour temperature).
+There are three values below `_RGB`. With 0, the lamp is only switched. With 1, it has a level. With 2, it has a level and a
+colour temperature.
 """
 
 

@@ -67,7 +67,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def with_unique_id(self) -> "MqttBroker":
         """Return a copy whose client id has a random ending. If the settings have no client id, return the broker itself.
 
-        The gateways of a cluster have the same settings, but two clients of a broker must not have the same id.
+        The gateways of a cluster have the same settings. But two clients of a broker must not have the same id.
         """
         if self.client_id is None:
             return self

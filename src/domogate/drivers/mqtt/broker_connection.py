@@ -47,7 +47,7 @@ class BrokerConnection:
     ) -> None:
         """`deliver` is called with the topic and the payload of each message.
 
-        `deliver_retained` gets the messages that are marked as retained; if it is None, `deliver` gets them too. `will` is the
+        `deliver_retained` gets the messages that are marked as retained. If it is None, `deliver` gets them too. `will` is the
         topic and the payload of the last will.
         """
         self.broker = broker
@@ -112,8 +112,8 @@ async def open_connection(
 ) -> Connection:
     """Connect and log in with MQTT 5, or with MQTT 3.1.1 if the broker does not support MQTT 5.
 
-    MQTT 3.1.1 is also tried if the broker closes the connection, because some old brokers do so when they get MQTT 5. A broker
-    that is starting may do so too, so the next call begins with MQTT 5 again. `BrokerConnection` explains the other arguments.
+    MQTT 3.1.1 is also tried if the broker closes the connection. Some old brokers do so when they get MQTT 5. A broker that is
+    starting may do so too. So the next call begins with MQTT 5 again. `BrokerConnection` explains the other arguments.
 
     Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if this fails. Raises OSError or UnicodeError if the password
     file cannot be read.

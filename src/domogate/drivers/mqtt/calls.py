@@ -19,9 +19,10 @@ from domogate.drivers.mqtt.properties import Properties, Publication, Unsupporte
 from domogate.ports import Picture
 
 FRESH_FOR = 60.0
-"""In seconds. If the last message about the state is not older than this, a read returns the known state and asks nothing.
+"""In seconds. If the last message about the state is at most this old, a read returns the known state without asking.
 
-But a read sends a request if an earlier request is unanswered, or if the clock was set back by more than this time.
+But a read sends a request if an earlier request is unanswered. It also sends one if the clock was set back by more than this
+time.
 """
 
 
@@ -129,7 +130,7 @@ async def _call(
 async def wait_answer(session: BrokerSession, call: PendingCall, deadline: float) -> None:
     """Wait for the answer until the deadline. Raises DeviceTimeout, or the fault with which the call ended.
 
-    An answer that arrived in time counts, even if the gateway was too busy to read it in time.
+    An answer that arrived in time counts. This is so even if the gateway was too busy to read it in time.
     """
     await asyncio.wait((call.answered,), timeout=max(0.0, deadline - session.clock.now()))
     if not call.answered.done():

@@ -1,6 +1,6 @@
 """One connection to a broker: packets in both directions, acknowledgements, and keep-alive.
 
-The connection is made for many small messages: it does not decode topics and payloads, and passes them to `deliver` as bytes
+The connection is made for many small messages. It does not decode topics and payloads, and passes them to `deliver` as bytes
 (Decision 0037).
 """
 
@@ -158,8 +158,8 @@ class Connection(asyncio.Protocol):
     def publish(self, topic: str, payload: bytes, expiry: int | None = None, *, retain: bool = False) -> asyncio.Future[bytes]:
         """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost.
 
-        Call `wait_writable` directly before, without another `await` in between. If the broker has only QoS 0, it acknowledges
-        nothing, so the returned future has the code for success at once.
+        Call `wait_writable` directly before, without another `await` in between. A broker that has only QoS 0 acknowledges
+        nothing. Then the returned future has the code for success at once.
 
         With MQTT 5, the broker drops a message that it could not pass on within `expiry` seconds. This method itself raises
         ConnectionLost if the connection is already lost.

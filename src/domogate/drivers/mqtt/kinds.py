@@ -188,7 +188,8 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
 def with_function(wanted: Properties, state: State | None, codec: Codec) -> Properties:
     """Return the wanted properties. If a thermostat shall change to the manual mode, add its present function if necessary.
 
-    This is necessary if `wanted` has no function, and one word of the device means both the manual mode and the function.
+    This is necessary if two conditions hold. First, `wanted` has no function. Second, one word of the device means both the
+    manual mode and the function.
     """
     if wanted.get("mode") is not ThermostatMode.MANUAL or "function" in wanted or not isinstance(state, ThermostatState):
         return wanted

@@ -37,7 +37,7 @@ def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, Lig
 def light_properties(command: SetLight, before: LightState, *, has_levels: bool = True) -> Properties:
     """Return the properties to send to a light with the state `before`.
 
-    The level or colour of a light that stays off is not sent, because it would switch the light on.
+    The level or colour of a light that stays off is not sent. It would switch the light on.
     """
     after = light_after(command, before)
     if not after.on:
@@ -54,7 +54,7 @@ def light_properties(command: SetLight, before: LightState, *, has_levels: bool 
 def _can_set(module: DrivenModule, what: str) -> bool:
     """Whether the device can set this property.
 
-    If the dialect does not list the properties that can be set, the device can set the properties that it reports.
+    If a dialect does not list the properties that can be set, each reported property can be set.
     """
     settable = module.codec.settable
     return module.has_reported(what) if settable is None else what in settable

@@ -97,12 +97,12 @@ class DrivenModule:
         self.received_at: float | None = None
         """The time of the last message about the state.
 
-        None before the first such message, and if the state may have changed since the last one.
+        It is None before the first such message. It is also None if the state may have changed since the last one.
         """
         self._monotonic = monotonic
         self._quiet_since = monotonic()
-        """The time (monotonic) from which silence counts: the latest of the subscription to the topics, the last message about
-        the state, the last picture, and the last message that the module is online.
+        """The time (monotonic) from which silence counts. It is the latest of four times: the subscription, the last message
+        about the state, the last picture, and the last message that the module is online.
         """
         self.subscribed_since: float | None = None
         """The time when the topics of the module were subscribed. None if they are not subscribed."""

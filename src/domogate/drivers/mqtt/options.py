@@ -45,7 +45,10 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
 
 
 def describe_options(kind: DeviceKind) -> OptionSchema | None:
-    """Return the JSON Schema of the dialects that can drive modules of this kind, or None if there is no such dialect."""
+    """Return the JSON Schema of the dialects that can drive modules of this kind.
+
+    Return None if there is no such dialect.
+    """
     dialects = [options for options in get_args(Options) if kind in options.kinds]
     return msgspec.json.schema(reduce(or_, dialects)) if dialects else None
 
@@ -53,7 +56,7 @@ def describe_options(kind: DeviceKind) -> OptionSchema | None:
 def _explain(message: str) -> OptionProblem:
     """Split a message of msgspec into a path and a problem.
 
-    If the problem is in an entry of a table, the path ends at the table, because msgspec does not name the entry.
+    If the problem is in an entry of a table, the path ends at the table. The reason: msgspec does not name the entry.
     """
     where = _AT.search(message)
     path: tuple[str | int, ...] = ()

@@ -115,9 +115,9 @@ def to_connect(
     largest_packet: int,
     will: tuple[str, bytes] | None = None,
 ) -> bytes:
-    """Return a CONNECT with a clean start. The session ends with the connection: the broker stores nothing (Decision 0038).
+    """Return a CONNECT with a clean start. The session ends with the connection. The broker stores nothing (Decision 0038).
 
-    `will` is the topic and the payload of a retained message that the broker publishes when it loses the connection (3.1.2.5).
+    `will` is the topic and the payload of a retained message. The broker publishes it when it loses the connection (3.1.2.5).
     """
     flags = 0x02 | (0x80 if username is not None else 0) | (0x40 if password is not None else 0)
     flags |= 0 if will is None else _RETAINED_WILL
@@ -183,7 +183,7 @@ def from_varint(data: bytes, at: int) -> tuple[int, int]:
 class Connack(NamedTuple):
     """The answer to a login. `keepalive`, `receive_maximum` and `has_qos_1` are the limits that the broker sets.
 
-    `keepalive` is in seconds; None means that the broker accepts the value of the client. `receive_maximum` is the number of
+    `keepalive` is in seconds. None means that the broker accepts the value of the client. `receive_maximum` is the number of
     messages that the client may send before the broker has acknowledged one of them (4.9). `has_qos_1` is False if the client
     may send messages only with QoS 0 (3.2.2.3.4).
     """

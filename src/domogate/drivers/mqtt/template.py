@@ -43,7 +43,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     map: dict[str, Scalar] = {}
     """The meaning of each value. If the map is empty and there is no `other`, values are used as they are.
 
-    Otherwise a value that is not in the map means `other`, or is ignored if there is no `other`.
+    Otherwise a value that is not in the map means `other`. If there is no `other`, such a value is ignored.
     """
     other: Scalar | None = None
     """The meaning of every value that is not in the map."""
@@ -76,8 +76,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def find(self, payload: bytes, *, keep_text: bool = False) -> Any:
         """Return the value at the path, of any JSON type, or None if there is no such value.
 
-        Without a path, the value is the payload as text. If this text is a number, true or false, it is converted, unless
-        `keep_text` is true. Raises Unreadable if the payload cannot be decoded.
+        Without a path, the value is the payload as text. If this text is a number, true or false, it is converted. If
+        `keep_text` is true, it is not converted. Raises Unreadable if the payload cannot be decoded.
         """
         if not self.path:
             text = read_text(payload)
