@@ -82,7 +82,10 @@ def parse_zone(where_text: str) -> int | None:
 
 
 def parse_meter(where_text: str) -> str | None:
-    """Return the address of a meter or energy actuator without the optional #0, or None if the text is not such an address."""
+    """Return the address of a meter or energy actuator without the optional #0.
+
+    Return None if the text is not such an address.
+    """
     match = _METER.fullmatch(where_text)
     return None if match is None else match[1]
 

@@ -37,7 +37,7 @@ _DEVICE_TYPE = DimensionRequest(13, "", 15)
 class Bus:
     """The modules behind one OpenWebNet gateway.
 
-    Each bus has its own connections, so a silent bus does not delay other buses.
+    Each bus has its own connections. So a silent bus does not delay other buses.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ REPLY_TIMEOUT = 4.0
 MOST_WAITING = 500
 """The largest number of waiting requests.
 
-OpenWebNet gateways process about twenty frames per second, so any further request would time out.
+OpenWebNet gateways process about twenty frames per second. So any further request would time out.
 """
 
 REFUSED_FOR = 61.0
@@ -58,8 +58,8 @@ class CommandSession:
     async def send(self, request: Request, deadline: float, on_frame: OnFrame) -> bool:
         """Send the request and pass its answers to `on_frame`.
 
-        Returns True for ACK, False for NACK. Raises NotSent if the request was not sent, and NoAnswer if it was sent but
-        no complete answer came.
+        Returns True for ACK, False for NACK. Raises NotSent if the request was not sent. Raises NoAnswer if it was sent but no
+        complete answer came.
         """
         if self._waiting >= MOST_WAITING:
             raise DeadlinePassed(f"{self._gateway.address} has {self._waiting} waiting requests")

@@ -24,7 +24,7 @@ class Plan(msgspec.Struct, frozen=True):
     is_confirmed: Callable[[], bool] | None = None
     """Called after each new frame of the device. Returns whether the state confirms the command.
 
-    None if the ACK is the only confirmation.
+    It is None if the ACK is the only confirmation.
     """
     on_done: Callable[[], None] | None = None
     """Called after the confirmation."""
@@ -58,7 +58,7 @@ class Device(ABC):
 
     @abstractmethod
     def receive(self, event: Event, at: float) -> bool:
-        """Process a frame that is about this device: the address of the frame is one of `keys`.
+        """Process a frame that is about this device. The address of the frame is one of `keys`.
 
         Returns False if the frame does not contain the state of this device.
         """
@@ -135,7 +135,7 @@ class PointDevice(Device):
 
 
 def to_number(text: str) -> int | None:
-    """Return the number, or None if the text is empty, has a character that is not a digit, or has more than 12 digits."""
+    """Return the number if the text has 1 to 12 digits and nothing else. Otherwise return None."""
     return int(text) if text.isdigit() and len(text) <= 12 else None
 
 

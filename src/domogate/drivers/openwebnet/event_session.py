@@ -16,7 +16,9 @@ SILENCE_LIMIT = 60.0
 """In seconds. If no frame arrives for this time, the OpenWebNet gateway is checked."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
-"""The first and the longest pause after a login that failed because of the password, in seconds, before the random factor.
+"""The first and the longest pause after a login that failed because of the password.
+
+They are in seconds, before the random factor.
 
 Three wrong passwords in a minute lock all clients out for a minute (OpenWebNet, HMAC authentication).
 """
@@ -26,8 +28,8 @@ _LOG_EVERY = 60.0
 class EventSession:
     """Opens the event session and passes its frames to `on_frame`.
 
-    After a loss it opens the session again, with growing pauses. It calls `on_up` when the session is open, and `on_down` when
-    the session is lost or cannot be opened. `check_alive` says whether a silent OpenWebNet gateway still answers.
+    After a loss it opens the session again, with growing pauses. It calls `on_up` when the session is open. It calls `on_down`
+    when the session is lost or cannot be opened. `check_alive` says whether a silent OpenWebNet gateway still answers.
     """
 
     def __init__(

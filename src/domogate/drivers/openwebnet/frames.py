@@ -1,6 +1,6 @@
 """OpenWebNet frames: text between `*` and `##` (OpenWebNet, introduction).
 
-For an unreadable frame, `from_frame` returns None and raises no exception, because any text may arrive from a bus.
+For an unreadable frame, `from_frame` returns None and raises no exception. Any text may arrive from a bus.
 """
 
 import re

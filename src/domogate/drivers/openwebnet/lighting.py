@@ -50,7 +50,7 @@ _DEFAULT_SPEED = "255"
 
 
 class Actuator(PointDevice):
-    """An actuator of the bus together with the device that it switches on and off, such as a light or a plug."""
+    """An actuator of the bus together with the device that it switches, such as a light or a plug."""
 
     who = WHO
 
@@ -178,7 +178,7 @@ class Light(Actuator):
     def _plan_off(self, command: SetLight, after: LightState, *, send: bool) -> Plan:
         """Return the plan for a light that is off after the command.
 
-        The bus cannot set the level of a light that is off, so this object keeps the level, and sends it when the light is
+        The bus cannot set the level of a light that is off. So this object keeps the level, and sends it when the light is
         switched on. If `send` is false, the light is already off, so nothing is sent.
         """
 

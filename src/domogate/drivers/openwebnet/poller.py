@@ -42,7 +42,7 @@ class Poller:
         """Ask the device for its state. Return whether the device answered.
 
         Raises NackReceived if the OpenWebNet gateway refused a request and the device did not answer. Raises NotSent if a
-        request could not be sent, and NoAnswer if the OpenWebNet gateway did not answer a request.
+        request could not be sent. Raises NoAnswer if the OpenWebNet gateway did not answer a request.
         """
         assert module.device is not None
         before = module.received

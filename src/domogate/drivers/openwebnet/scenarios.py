@@ -16,7 +16,7 @@ SCENARIOS = range(1, 21)
 class Scenario(Device):
     """One scenario of a scenario module. The product F420 has the scenarios 1 to 16, the product 3456 has 1 to 20.
 
-    The state of a scenario cannot be read: only the devices that the scenario switches show its effect.
+    The state of a scenario cannot be read. Only the devices that the scenario switches show its effect.
     """
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:

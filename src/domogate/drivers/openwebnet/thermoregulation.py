@@ -84,15 +84,18 @@ def decode_temperature(text: str) -> float | None:
 
 
 def encode_set_point(celsius: float) -> str:
-    """Return the set point in the form of the bus, rounded to half degrees, because the bus has no other values."""
+    """Return the set point in the form of the bus.
+
+    It is rounded to half degrees, because the bus has no other values.
+    """
     return f"{round(celsius * 2) * 5:04d}"
 
 
 class Zone(Device):
     """A zone or the central unit.
 
-    The option `where` is N for a zone without a central unit, #N for a zone with a central unit, and #0 for the central unit
-    itself.
+    The option `where` is N for a zone without a central unit. It is #N for a zone with a central unit, and #0 for the central
+    unit itself.
     """
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
