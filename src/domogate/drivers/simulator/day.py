@@ -19,7 +19,7 @@ _EVERY = 300
 _BEFORE = DAY
 """In seconds.
 
-The simulation begins this number of seconds before the day, so that the first values do not depend on the estate file.
+The simulation begins this number of seconds before the day. So the first values do not depend on the estate file.
 """
 
 

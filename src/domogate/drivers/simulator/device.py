@@ -1,7 +1,7 @@
 """The base of all simulated devices: the state, how it changes with time, and how commands are executed.
 
 Simulated time may run faster than real time (Decision 0036). Devices use only simulated time. Reports and readings have real
-time, because freshness and history depend on the time at which the gateway received a value.
+time. Freshness and history depend on the time at which the gateway received a value.
 """
 
 from abc import ABC, abstractmethod

@@ -34,7 +34,7 @@ _BREAKS = {
 class Emergency(Device[EmergencyState]):
     """An emergency controller. It fails from time to time and is repaired hours later.
 
-    Failures that the simulator did not make, for example from the estate file, stay, and no others are added to them.
+    Some failures are not from the simulator, but for example from the estate file. They stay, and no others are added to them.
     """
 
     __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")

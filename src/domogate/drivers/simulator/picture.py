@@ -1,7 +1,7 @@
 """Pictures of a simulated entrance panel: a door in a wall, the sky at the simulated time, sometimes a visitor.
 
 The house and the land are drawn once, in palette indexes. Only the palette, the sky, the visitor and the text below differ
-between pictures, so drawing a picture takes about a millisecond.
+between pictures. So drawing a picture takes about a millisecond.
 """
 
 import io

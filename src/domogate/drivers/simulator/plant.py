@@ -45,7 +45,7 @@ class SimulatedModule:
         self.reported = reported
         self.reachable = reachable
         self.confirmed = True
-        """False if no driver has reported the state yet, or if the module was absent or slow and has not reported since."""
+        """False if the state was never reported, or if the module was absent or slow and has not reported since."""
         self.behaviour = Behaviour.NORMAL
         self.absence: Absence | None = None
 
@@ -96,8 +96,8 @@ class SimulatedModule:
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
         """Return a report with all readings since the last report. It has the state if the state changed or `whole` is true.
 
-        It also has the state if the module was unreachable in the last report. The report of an absent module has no readings,
-        and has a state only if no state of the module was ever reported.
+        It also has the state if the module was unreachable in the last report. The report of an absent module has no readings.
+        It has a state only if no state of the module was ever reported.
         """
         device = self.device
         if self.absence is not None:
@@ -179,8 +179,8 @@ class SimulatedPlant:
     def attach(self, modules: Sequence[AttachedModule], now: float) -> Iterator[None]:
         """Simulate exactly these modules.
 
-        A module that is already simulated keeps its device, unless its kind or its options have changed (see `matches`). Each
-        step of the iterator handles a few modules.
+        A module that is already simulated keeps its device. If its kind or its options have changed, it gets a new device (see
+        `matches`). Each step of the iterator handles a few modules.
         """
         # Meters are last, because they measure the power of the other devices.
         modules = sorted(modules, key=lambda attached: attached.module.kind is DeviceKind.ENERGYMETER)
@@ -330,7 +330,7 @@ class SimulatedPlant:
 
 
 def _without_bad_options(module: Module) -> Module:
-    """Return the module without its wrong options, so that a device can be made for it.
+    """Return the module without its wrong options. Then a device can be made for it.
 
     The simulator still reports a module with wrong options as absent (`apply_options`).
     """

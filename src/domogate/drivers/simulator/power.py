@@ -107,7 +107,7 @@ class EnergyCounter:
     def read(self, used: float) -> float:
         """Return what the counter shows after `used` watt-hours were used in total.
 
-        If `used` is less than at the last call (because a plug was removed), the counter does not change.
+        If a plug is removed, `used` is less than at the last call. Then the counter does not change.
         """
         self._watt_hours += max(0.0, used - self._from)
         self._from = used
@@ -123,9 +123,9 @@ def _shown(watts: float, most: float = inf) -> float:
 class Plug(Device[PlugState]):
     """A plug. It uses power while it is on.
 
-    The option `load` names an appliance. Instead of it, the option `watts` gives a power. Without these options, the seed
-    of the simulator selects an appliance. But if the plug is on, and its stored state has a power that this appliance can never
-    use, the plug has no appliance: it uses the stored power whenever it is on. All these powers vary by 3 percent.
+    The option `load` names an appliance. Instead of it, the option `watts` gives a power. Without these options, the seed of
+    the simulator selects an appliance. But a plug that is on may have a stored power that this appliance can never use. Then
+    the plug has no appliance. It uses the stored power whenever it is on. All these powers vary by 3 percent.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")
@@ -186,9 +186,9 @@ class Plug(Device[PlugState]):
 class Multisocket(Device[MultisocketState]):
     """A multisocket. It has four sockets unless its state or an option has another number.
 
-    Each socket has a load: a simulated appliance that is plugged in. The power and energy of the multisocket are reported only
-    as readings, because the state of a multisocket has no fields for them. The stored state does not show the last energy, so
-    the energy counter starts at 0 each time this object is made, for example after a restart.
+    Each socket has a load, which is a simulated appliance that is plugged in. The power and energy of the multisocket are
+    reported only as readings. The state of a multisocket has no fields for them. The stored state does not show the last
+    energy. So the energy counter starts at 0 each time this object is made, for example after a restart.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")
@@ -255,7 +255,7 @@ class Multisocket(Device[MultisocketState]):
 class EnergyMeter(Device[EnergyMeterState]):
     """A meter that measures the power of all devices of its plant, except energy meters.
 
-    The option `base` is a power in watts that the meter measures in addition, for devices that are not modules.
+    The option `base` is a power in watts for devices that are not modules. The meter measures this power in addition.
     """
 
     __slots__ = ("_base", "_counter", "_schedule", "read_consumption")

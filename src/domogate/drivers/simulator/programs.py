@@ -92,7 +92,10 @@ PROGRAMS: tuple[Week, ...] = (
 
 
 def period_at(program: int, local_time: float) -> Period:
-    """Return the period of the program at this time, which is the local time of the thermostat in seconds since the epoch."""
+    """Return the period of the program at this time.
+
+    The time is the local time of the thermostat in seconds since the epoch.
+    """
     week = PROGRAMS[program]
     minute = int(local_time // 60)
     of_week = (minute + _MONDAY) % _WEEK

@@ -13,7 +13,7 @@ class Remote(Device[RemoteState]):
     """A remote. Its battery drains and is replaced when it is empty.
 
     The option `lasts` is the number of hours that a battery lasts. The default is about a year. The times at which the level
-    changes depend only on the seed, the module and this option, so a restart does not change them.
+    changes depend only on the seed, the module and this option. So a restart does not change them.
     """
 
     __slots__ = ("_slot", "_slots")

@@ -27,7 +27,8 @@ class Regulator(Protocol):
     def regulate(self, at: float, celsius: float) -> float:
         """Switch the heating or cooling on or off, as this time and this room temperature require.
 
-        Returns by how many degrees the thermostat would warm the room in a long time: below 0 if it cools, 0 if it is off.
+        Returns by how many degrees the thermostat would warm the room in a long time. This is below 0 if it cools, and 0 if it
+        is off.
         """
         ...
 

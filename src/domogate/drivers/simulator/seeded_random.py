@@ -27,7 +27,10 @@ class SeededRandom:
         return SeededRandom(self._key, name)
 
     def of(self, purpose: str, slot: int = 0) -> float:
-        """Return a number in [0, 1) that depends on the purpose and the slot (the number of an interval of time)."""
+        """Return a number in [0, 1) that depends on the purpose and the slot.
+
+        The slot is the number of an interval of time.
+        """
         return _make_number(self._key, purpose, slot)
 
     def between(self, purpose: str, low: float, high: float, slot: int = 0) -> float:
@@ -40,7 +43,7 @@ class SeededRandom:
 # A device asks for the same number again until its slot changes.
 @lru_cache(maxsize=2048)
 def _make_number(key: int, purpose: str, slot: int) -> float:
-    """Make a number in [0, 1) by the last steps of the algorithm splitmix64, which is fast enough for every tick."""
+    """Make a number in [0, 1) by the last steps of the algorithm splitmix64. It is fast enough for every tick."""
     mixed = (key ^ (crc32(purpose.encode()) * 0x9E3779B97F4A7C15)) + slot * 0xD1B54A32D192ED03 & _MASK
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _MASK
     mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _MASK
@@ -64,9 +67,9 @@ class TimeSlots:
 
 
 class MeasureSchedule:
-    """The times at which a device measures: at equal intervals.
+    """The times at which a device measures, which are at equal intervals.
 
-    The first interval is shorter and differs between modules, so that not all modules measure at the same time.
+    The first interval is shorter and differs between modules. So not all modules measure at the same time.
     """
 
     __slots__ = ("_due", "_every")
@@ -87,7 +90,8 @@ class MeasureSchedule:
 class ResidentActivity:
     """Residents who use a device from time to time.
 
-    They do nothing for two hours after a command to the device, and for two hours after the device was added to the simulator.
+    They do nothing for two hours after a command to the device. They also do nothing for two hours after the device was added
+    to the simulator.
     """
 
     __slots__ = ("_paused_until", "_random", "_slot", "_slots")

@@ -97,7 +97,8 @@ class Thermostat(Device[ThermostatState]):
     def regulate(self, at: float, celsius: float) -> float:
         """Apply the program and the end of a timed mode, and switch the heating or cooling.
 
-        Returns by how many degrees the thermostat would warm the room in a long time: below 0 if it cools, 0 if it is off.
+        Returns by how many degrees the thermostat would warm the room in a long time. This is below 0 if it cools, and 0 if it
+        is off.
         """
         ends = self._ends
         if ends is not None and at >= ends:
