@@ -37,8 +37,8 @@ SETTINGS: dict[str, DeclaredSetting] = {
 def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[str, Driver]:
     """Build one object of each driver. A driver for which `settings` has no entry gets its default settings.
 
-    If a driver needs connections (brokers or OpenWebNet gateways) and its settings list none, its object is a `LateDriver`,
-    which builds the driver when a plant is first attached to it.
+    A driver may need connections (brokers or OpenWebNet gateways). If its settings list none, its object is a `LateDriver`.
+    This object builds the driver when a plant is first attached to it.
     """
 
     def build(driver: DriverDeclaration[Any]) -> Driver:
@@ -53,7 +53,7 @@ def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[
 def separate_settings(settings: Mapping[str, DriverSettings]) -> dict[str, DriverSettings]:
     """Return the settings of the drivers for one gateway of a cluster.
 
-    Some values must differ between the gateways, for example the client id at a broker: `DriverDeclaration.separate` changes
+    Some values must differ between the gateways, for example the client id at a broker. `DriverDeclaration.separate` changes
     them.
     """
     return {name: DRIVERS[name].separate(one) for name, one in settings.items()}

@@ -24,7 +24,7 @@ class Backoff:
     def next_pause(self, first: float, longest: float, jitter: tuple[float, float] = (0.5, 1.0)) -> float:
         """Count one more failure, and return the seconds to wait before the next attempt.
 
-        `first` is the pause after the first failure, `longest` the longest pause. The pause is multiplied by a random factor
+        `first` is the pause after the first failure. `longest` is the longest pause. The pause is multiplied by a random factor
         in the range `jitter`.
         """
         pause = min(longest, first * 2.0 ** min(self._failures, 10))

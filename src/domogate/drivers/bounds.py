@@ -21,8 +21,8 @@ def check_bounds(what: str, value: float | None, low: float, high: float) -> Non
 def check_light(command: SetLight, *, has_levels: bool, has_colors: bool) -> None:
     """Raises CommandNotSupported if the light can never execute the command.
 
-    This is so if a value is outside its limits, if the command is empty or contradicts itself, or if it sets a level or a
-    colour and the light has no levels or colours.
+    This is so if a value is outside its limits, or if the command is empty or contradicts itself. It is also so if the command
+    sets a level and the light has no levels. The same is true for colours.
     """
     check_bounds("level", command.level, 0, 100)
     if command.color is not None:
@@ -41,8 +41,8 @@ def light_after(command: SetLight, before: LightState) -> LightState:
     """Return the state of the light after the command. Values that are not in the command do not change (Decision 0067).
 
     A command with level 0 and without `on` switches the light off, but the stored level does not change. The level and the
-    field `value` of the colour are both the brightness, so a command that sets one of them changes both. A light that is on
-    after the command and has level 0 gets level 100.
+    field `value` of the colour are both the brightness. So a command that sets one of them changes both. If a light is on after
+    the command and has level 0, it gets level 100.
     """
     brightness = command.brightness
     on = command.on if command.on is not None else before.on and brightness != 0

@@ -37,8 +37,8 @@ def inside(problems: Iterable[OptionProblem], *outer: str | int) -> Iterator[Opt
 class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Base of a driver's settings.
 
-    The full name of a setting begins with the name of the driver: the field `seed` of the driver `simulator` is the setting
-    `simulator_seed`. Each field has a default and is annotated with its `Setting`.
+    The full name of a setting begins with the name of the driver. For example, the field `seed` of the driver `simulator` is
+    the setting `simulator_seed`. Each field has a default and is annotated with its `Setting`.
     """
 
     def find_contradictions(self) -> Iterator[tuple[str, str]]:
@@ -64,8 +64,8 @@ class Setting(msgspec.Struct, frozen=True):
     only_served: bool = False
     """If true, only a running gateway uses the value.
 
-    Only commands that start a gateway check the value. For example, the value is the path of a file, and this file may be
-    missing on a machine where only other commands run.
+    Only commands that start a gateway check the value. For example, the value is the path of a file. This file may be missing
+    on a machine where only other commands run.
     """
     panel: str = "Devices"
     """The heading under which --help and docs/settings.md list the setting."""
@@ -95,14 +95,14 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
     build: Callable[[str, str | None, str | None], S] | None = None
     """Builds settings with one connection, from its URL, user name and password. Raises ValueError if one of them is wrong.
 
-    None if operators cannot set a connection in the console.
+    It is None if operators cannot set a connection in the console.
     """
 
     def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
         """Yield a problem if the option `self.option` of a module names a connection that is not in the settings.
 
         Also yield a problem if the option is missing and the settings list several connections. If the settings list no
-        connection, yield nothing: the estate file may be for another machine.
+        connection, yield nothing. The estate file may be for another machine.
         """
         names, wanted = self.names(settings), options.get(self.option)
         if wanted is None and len(names) > 1:
@@ -120,7 +120,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     find_option_problems: OptionCheck
     connections: Connections[S] | None = None
     describe_options: Callable[[DeviceKind], OptionSchema | None] = lambda _: {"type": "object"}
-    """Returns the JSON Schema of the options of a module, or None if the driver cannot drive modules of this kind."""
+    """Returns the JSON Schema of a module's options, or None if the driver cannot drive modules of this kind."""
     discover: Callable[[S, str | None, float, str | None], Awaitable[Discovery]] | None = None
     """Searches for devices. The arguments are the settings, the name of a connection, the seconds to listen, and a base topic.
 
@@ -129,7 +129,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     separate: Callable[[S], S] = lambda settings: settings
     """Returns the settings for one gateway of a cluster.
 
-    All gateways of a cluster have the same settings. But some values may be used by only one gateway: for example, a broker
+    All gateways of a cluster have the same settings. But some values may be used by only one gateway. For example, a broker
     accepts only one connection with the same client id. This function gives each gateway its own value.
     """
     simulated: bool = False
@@ -149,7 +149,9 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
         return check
 
     def options_schema(self, kind: DeviceKind, settings: S) -> OptionSchema | None:
-        """Return the JSON Schema of the options of a module of this kind, or None if the driver does not drive this kind.
+        """Return the JSON Schema of the options of a module of this kind.
+
+        Return None if the driver does not drive this kind.
 
         The schema lists the names of the brokers or OpenWebNet gateways in the settings.
         """

@@ -1,6 +1,6 @@
 """A driver that is built when the first plant is attached to it.
 
-Most gateways use one or two drivers. The other drivers are not built, which saves time and memory (Decision 0139).
+Most gateways use one or two drivers. The other drivers are not built. This saves time and memory (Decision 0139).
 """
 
 import asyncio

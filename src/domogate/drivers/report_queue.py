@@ -17,14 +17,14 @@ CHECK_EVERY = 0.05
 BATCH = 20
 """The largest number of modules in a batch. It is so small that other tasks wait only for milliseconds."""
 SHARE, LONGEST_SHARE = 4.0, 5.0
-"""After a batch, the queue waits `SHARE` times as long as the batch took, so that the recorder has time for other work.
+"""After a batch, the queue waits `SHARE` times as long as the batch took. So the recorder has time for other work.
 
-It waits at most `LONGEST_SHARE` seconds, because a batch may also take a long time if the gateway itself was busy.
+It waits at most `LONGEST_SHARE` seconds. The reason: a batch may also take a long time if the gateway itself was busy.
 """
 RETRY = 1.0
 """In seconds: the pause before a refused batch is sent again.
 
-It is at least `HOLD`, so every module that waits for the answer to an order now has stopped waiting then.
+It is at least `HOLD`. So every module that waits for the answer to an order now has stopped waiting then.
 """
 BURST = 10
 """This number of changes of a module is reported without a pause. Further changes are collected into one report."""
