@@ -81,8 +81,8 @@ _AUDITED_FAILURES = (DeviceOffline, DeviceTimeout, DeviceRefused, Internal)
 def note_command(audit: Audit, user_id: Id, what: str, outcome: OrderRecord | Fault, address: str) -> None:
     """Record a command to a device, with the result OK if the device confirmed it, otherwise with the result FAILED.
 
-    `outcome` is the order of the command, or the fault with which the command ended. Nothing is recorded if the fault means
-    that there was no command.
+    `outcome` is the order of the command, or the fault that ended the command. If the fault means that there was no command,
+    nothing is recorded.
     """
     if isinstance(outcome, OrderRecord):
         state, detail = outcome.state, {"order": outcome.order.id}
@@ -112,8 +112,8 @@ class AuditLog(AuditTrail):
     ) -> None:
         """`gather`: entries are collected for this number of seconds and then written together.
 
-        A crash loses the entries that are not written yet, and the counts of repeated refusals (see `RefusalCounts`) that are
-        not written yet.
+        A crash loses the entries that are not written yet. It also loses the counts of repeated refusals (see `RefusalCounts`)
+        that are not written yet.
         """
         super().__init__(store)
         self._clock = clock
@@ -160,7 +160,7 @@ class AuditLog(AuditTrail):
     def note(
         self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
-        """Add an entry, which is written soon. `who` is the actor, for example a user id; `what` is the object of the action.
+        """Add an entry, which is written soon. `who` is the actor, for example a user id. `what` is the object of the action.
 
         An entry whose result is not `ok` counts as a refusal. Repeated refusals get one common entry, which has a count.
         """
@@ -196,8 +196,8 @@ class AuditLog(AuditTrail):
     async def find_pseudonym(self, user_id: Id) -> str:
         """Return the user's pseudonym and cache it. Raises ValueError if there is no such user.
 
-        Call this before you delete a user. The deletion is recorded after the user was deleted, and then only the cache has the
-        pseudonym.
+        Call this before you delete a user. The deletion is recorded after the user was deleted. At that time only the cache has
+        the pseudonym.
         """
         found = await self._find_pseudonyms((user_id,))
         if user_id not in found:

@@ -1,10 +1,10 @@
 """Counts repeated refusals, so that they cannot fill the audit log.
 
-Anybody can cause refusals without cost. Two refusals are of the same kind if they differ only in their times, or in their IP
-addresses within one network. In each minute, only the first refusal of a kind gets its own entry, at once. All repetitions in
-this minute get one common entry, which has the number of repetitions. In one minute and for one action, at most
-`KINDS_NOTED` kinds of refusals of an actor get their own entries. All other refusals of this actor for this action share one
-entry. All callers who did not authenticate count as one actor, from all IP addresses together.
+Anybody can cause refusals without cost. Two refusals are of the same kind if they differ only in their times. They may also
+differ in their IP addresses within one network. In each minute, only the first refusal of a kind gets its own entry, at once.
+All repetitions in this minute get one common entry, which has the number of repetitions. In one minute and for one action, at
+most `KINDS_NOTED` kinds of refusals of an actor get their own entries. All other refusals of this actor for this action share
+one entry. All callers who did not authenticate count as one actor, from all IP addresses together.
 """
 
 import asyncio
@@ -25,7 +25,10 @@ _CAPACITY = 5_000
 
 
 class _Kind:
-    """The refusals of one kind, or all refusals of an actor that share one entry because the actor caused too many kinds."""
+    """The refusals of one kind, or all refusals of an actor that share one entry.
+
+    They share one entry if the actor caused too many kinds.
+    """
 
     __slots__ = ("entry", "repeats")
 
@@ -67,10 +70,10 @@ class RefusalCounts:
         self._repeat(kind)
 
     def count(self, entry: AuditEntry) -> bool:
-        """Count the refusal and return True if an entry of this minute is of the same kind. Otherwise return False.
+        """Count the refusal if an entry of this minute is of the same kind, and return True. Otherwise return False.
 
-        The texts of `entry` need not be cleaned before this call. A text that is not clean matches no kind, because the
-        texts of all kinds are clean. After False, clean the texts and call `add`.
+        The texts of `entry` need not be cleaned before this call. A text that is not clean matches no kind. The texts of all
+        kinds are clean. After False, clean the texts and call `add`.
         """
         if not self._begun <= entry.at < self._begun + MINUTE:
             return False

@@ -41,7 +41,7 @@ class Broken(msgspec.Struct, frozen=True):
 class Verification(msgspec.Struct, frozen=True):
     """The result of a check of the hashes in the audit log.
 
-    If `last_hash` is stored outside the database, a later check can use it to detect that the last records were removed.
+    A later check can detect that the last records were removed. For this, `last_hash` must be stored outside the database.
     """
 
     records: int
@@ -108,7 +108,7 @@ class AuditTrail:
 
         `action` may be several actions, separated by commas. If `successful` is True, return only records with the result `ok`.
         If it is False, return only records with another result. The cursor is None after the last record. One call reads a
-        limited number of records, so it may return fewer than `limit` records although there are more.
+        limited number of records. So it may return fewer than `limit` records although there are more.
         """
         criteria = await self._make_criteria(action, successful, user_id, since, until)
         if cursor is None:
@@ -140,8 +140,8 @@ class AuditTrail:
     async def verify(self, *, last_hash: str | None = None) -> Verification:
         """Compute the hashes of the chain again, up to the first record that breaks it.
 
-        `last_hash` comes from an earlier check. If no record has this hash now, the last records were removed or rewritten, or
-        the record with this hash was removed at the end of its retention time.
+        `last_hash` comes from an earlier check. If no record has this hash now, there are two possible reasons. The last
+        records were removed or rewritten. Or the record with this hash was removed at the end of its retention time.
         """
         while True:
             first = await self._find_first_number()
@@ -204,7 +204,7 @@ class _Criteria(msgspec.Struct, frozen=True):
         )
 
     def is_past(self, entry: AuditEntry, *, newest_first: bool) -> bool:
-        """Whether this record and all records that are read after it are outside the period.
+        """Whether this record and all records after it in the order of reading are outside the period.
 
         The times of records are nearly in order. So the record must be more than `_DISORDER` seconds outside the period.
         """
@@ -214,7 +214,7 @@ class _Criteria(msgspec.Struct, frozen=True):
 
 
 class _ChainCheck:
-    """Checks the records of the audit log one after the other, up to the first record that breaks the chain of hashes."""
+    """Checks the records of the audit log one after the other, up to the first record that breaks the chain."""
 
     def __init__(self, last_hash: str | None) -> None:
         self._sought = None if last_hash in (None, GENESIS) else last_hash
@@ -258,8 +258,8 @@ class _ChainCheck:
     def _check_beginning(self) -> Broken | None:
         """Check the first record that is left after a removal.
 
-        The last removal record says which record must be the first, and which hash the record before it had. Return None if the
-        first record is right, otherwise the place where the chain is broken.
+        The last removal record says which record must be the first. It also says which hash the record before it had. Return
+        None if the first record is right. Otherwise return the place where the chain is broken.
         """
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):

@@ -1,7 +1,6 @@
 """OAuth 2.0 and OpenID Connect: client authentication, consent, and the exchange of codes and refresh tokens for tokens.
 
-The implementation is our own (Decision 0026), so that one call of the store looks up and consumes a code or a
-refresh token.
+The implementation is our own (Decision 0026). So one call of the store looks up and consumes a code or a refresh token.
 """
 
 from domogate.services.authorization.authorization import Authorization

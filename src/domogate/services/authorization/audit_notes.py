@@ -19,7 +19,7 @@ class AuditNotes:
     def granted(self, grant: Grant, session: Session, address: str) -> None:
         """Record a new grant.
 
-        The pages get a new grant each time a person opens a page. The audit log already has the login of the person, so a grant
+        The pages get a new grant each time a person opens a page. The audit log already has the login of the person. So a grant
         of the pages is recorded only if its request came from another IP address than the login.
         """
         if grant.client_id == PAGES_CLIENT and address == session.address:

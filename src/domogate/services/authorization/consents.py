@@ -66,9 +66,9 @@ class Question(msgspec.Struct, frozen=True):
     ticked_scopes: frozenset[str]
     ticked_plants: frozenset[str]
     developer: User | None = None
-    """The person who registered the application by self-service: no operator checked the application (Decision 0081).
+    """The person who registered the application by self-service. No operator checked the application (Decision 0081).
 
-    None if the application was not registered by self-service, or if this person is an operator.
+    It is None if the application was not registered by self-service, or if this person is an operator.
     """
 
     @property
@@ -148,8 +148,8 @@ class Consents:
     def choose(self, question: Question) -> Choice | Incomplete:
         """Return the scopes and plants that the person ticked, or the reason why the page must ask again.
 
-        If all plants are ticked, or if there are too many to choose from (`MOST_CHOSEN`), the choice is for all plants,
-        including later ones.
+        If all plants are ticked, the choice is for all plants, including later ones. The same is true if there are too many
+        plants to choose from (`MOST_CHOSEN`).
         """
         # Every scope tells the application who the person is, so the person cannot refuse only openid.
         kept = question.ticked_scopes | {IdentityScope.OPENID}
@@ -168,9 +168,9 @@ class Consents:
         return tuple(list_own_plants(plants, user.id, None, self._clock.now()).plants)
 
     async def _list_own_grants(self, user: User, client: Client) -> list[Grant]:
-        """Return the grants that the person gave to the client and that are still valid, the newest first.
+        """Return the valid grants that the person gave to the client, the newest first.
 
-        A grant whose code was not redeemed is left out. Grants without a login time are left out too: an operator made them,
+        A grant whose code was not redeemed is left out. Grants without a login time are left out too. An operator made them,
         not this person.
         """
         grants = await self._store.list_grants(user.id)

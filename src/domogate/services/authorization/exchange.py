@@ -28,8 +28,9 @@ _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, 
 UNKNOWN_TOKENS, _SPAN, _ALL = 100, 60.0, "all clients"
 """Anybody can send values that are not refresh tokens.
 
-After `UNKNOWN_TOKENS` such values in `_SPAN` seconds, the gateway first searches the store for each received value, until these
-seconds have passed. It begins a write only if the value is a refresh token. So other values do not delay other writes.
+After `UNKNOWN_TOKENS` such values in `_SPAN` seconds, the gateway first searches the store for each received value. It does so
+until these seconds have passed. It begins a write only if the value is a refresh token. So other values do not delay other
+writes.
 """
 
 
@@ -62,8 +63,8 @@ class Exchange:
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
         """Issue the first tokens of a grant (Decision 0026).
 
-        If the client is registered for refresh tokens, the result has a refresh token, and this method raises OAuthFault if the
-        grant has just been deleted.
+        If the client is registered for refresh tokens, the result has a refresh token. Then this method raises OAuthFault if
+        the grant has just been deleted.
         """
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:
@@ -81,9 +82,9 @@ class Exchange:
     ) -> TokenSet:
         """Redeem a code for tokens (RFC 6749 §4.1.3).
 
-        Raises OAuthFault if the request is refused. An existing code is refused if it was redeemed before or has expired, if
-        its user is not active, or if the client, redirect URI or verifier does not fit. In each of these cases the code is
-        consumed and its grant is revoked, so a stolen code becomes useless.
+        Raises OAuthFault if the request is refused. An existing code is refused if it was redeemed before or has expired, or if
+        its user is not active. It is also refused if the client, redirect URI or verifier does not fit. In each of these cases
+        the code is consumed and its grant is revoked. So a stolen code becomes useless.
         """
         require_grant(client, GrantType.AUTHORIZATION_CODE)
         if verifier is not None and not is_verifier(verifier):
@@ -179,7 +180,8 @@ def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:
 def _check_redirect(client: Client, code: AuthorizationCode, redirect_uri: str | None) -> str | None:
     """Check the redirect URI of a token request. Return the error, or None if there is no error.
 
-    The request may leave out the redirect URI if it uses PKCE, or if the client has exactly one redirect URI (Decision 0023).
+    The request may leave out the redirect URI if it uses PKCE. It may also do so if the client has exactly one redirect URI
+    (Decision 0023).
     """
     if redirect_uri is None:
         if code.code_challenge is not None or len(client.redirect_uris) == 1:

@@ -31,7 +31,8 @@ class TokenInspection:
     async def read_userinfo(self, unverified_token: str) -> dict[str, Any]:
         """Return the claims that the scopes of the access token allow (OpenID Connect Core §5.3, §5.4).
 
-        Raises OAuthFault if the token is not a valid access token, lacks the scope `openid`, or has a user who does not exist.
+        Raises OAuthFault if the token is not a valid access token, or lacks the scope `openid`. Also raises it if the user of
+        the token does not exist.
         """
         try:
             principal = await self._verify(unverified_token)
@@ -75,7 +76,7 @@ class TokenInspection:
         }
 
     async def revoke(self, client: Client, unverified_token: str, address: str = "") -> None:
-        """Revoke a token (RFC 7009): its grant ends with all its tokens.
+        """Revoke a token (RFC 7009). Its grant ends with all its tokens.
 
         An unknown or invalid token is ignored, and the answer is 200 (RFC 7009 §2.2). A token whose start time is in the
         future is ignored too. No gateway issues such a token, because all gateways of a cluster use the clock of the database

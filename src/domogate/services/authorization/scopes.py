@@ -1,4 +1,4 @@
-"""Selects the scopes that a person is asked for (RFC 6749 §3.3), and sorts them into groups that a resident understands."""
+"""Selects the scopes that a person is asked for (RFC 6749 §3.3), and sorts them into groups for residents."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -41,7 +41,7 @@ GROUP_OF: dict[str, ScopeGroup] = {
 ON_PURPOSE = frozenset((ScopeGroup.DOORS, ScopeGroup.GATEWAY))
 """The groups whose scopes can open a lock or administer something.
 
-The consent page does not tick these scopes: the person must tick them.
+The consent page does not tick these scopes. The person must tick them.
 """
 
 PLANT_GROUPS = frozenset((ScopeGroup.SEE, ScopeGroup.SWITCH, ScopeGroup.DOORS))

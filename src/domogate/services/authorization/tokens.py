@@ -84,7 +84,7 @@ class TokenMint:
     def successor_of(self, client_id: str, value: str) -> RefreshToken:
         """Return the record of the new refresh token `value`, which replaces an older refresh token.
 
-        The new token has no grant yet: the store gives it the grant of the older token.
+        The new token has no grant yet. The store gives it the grant of the older token.
         """
         now = self._clock.now()
         return RefreshToken(hash_secret(value), Id(""), client_id, now, now + self._lifetimes.refresh)
