@@ -2,7 +2,7 @@
 
 docs/home-assistant.md describes this integration.
 
-Home Assistant executes templates. So templates contain no text that a person can choose: names are plain JSON values.
+Home Assistant executes templates. So templates contain no text that a person can choose. Names are plain JSON values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -63,8 +63,8 @@ class _Entity(msgspec.Struct, frozen=True):
 def announce(home: Home, view: ModuleView, topics: BridgeTopics, *, area: str, commands: bool) -> Iterator[tuple[str, bytes]]:
     """Yield the topics and payloads that announce a module.
 
-    `area` is the name of the module's room, or the name of the plant if the module is in no room. If `commands` is false, Home
-    Assistant can only read the module.
+    `area` is the name of the module's room. If the module is in no room, `area` is the name of the plant. If `commands` is
+    false, Home Assistant can only read the module.
     """
     module = view.module
     may_command = commands and home.find_command(module) is not None

@@ -62,7 +62,8 @@ class Bridge:
     ) -> None:
         """`is_current` returns whether this gateway knows the latest rights.
 
-        `wait_current` waits for a short time until this gateway knows them, and raises Internal if it does not.
+        `wait_current` waits for a short time until this gateway knows them. If this gateway still does not know them, it raises
+        Internal.
         """
         self.plan = plan
         self._broker = broker
@@ -123,7 +124,7 @@ class Bridge:
     async def run(self) -> None:
         """Keep the bridge running until this method is cancelled.
 
-        If an earlier call was cancelled but has not ended yet, wait for its end: both calls use the same attributes.
+        If an earlier call was cancelled but has not ended yet, wait for its end. Both calls use the same attributes.
         """
         async with self._run_lock:
             await self._run()

@@ -46,7 +46,7 @@ class BridgeRights:
     async def find(self, plan: BridgePlan, broker: BridgeBroker) -> Shown | None:
         """Return what the bridge may show, or None if its user has no rights on the plant now.
 
-        A module that the gateway itself drives through the same broker is left out. So a message that the bridge publishes can
+        A module is left out if the gateway itself drives it through the same broker. So a message that the bridge publishes can
         never come back as a new state.
         """
         user = await self._people.find_user_by_email(plan.email)

@@ -26,7 +26,8 @@ _FORGET = 2.0
 class _Silence:
     """A holder that does not answer.
 
-    `first` and `last` are the times of the first and the last call of `is_moving` for a shard of this holder.
+    There is one such object for each shard. `first` and `last` are the times of the first and the last call of `is_moving` for
+    the shard.
     """
 
     __slots__ = ("first", "holder_id", "last")
@@ -51,11 +52,11 @@ class HolderWatch:
     async def is_moving(self, shard: int) -> bool:
         """Return True if a request should wait, because the shard will soon have another holder.
 
-        Return False in three cases. First: the holder should keep the shard, but neither the holder nor any other member that
-        is not leaving gets messages. Second: the holder should keep the shard, gets messages and is alive. It is alive if it
-        has renewed its lease at least `LeaseTimes.renewal` seconds after the first call of this method for this shard. In
-        these two cases the holder keeps the shard but cannot be reached, so waiting does not help. Third: the database does
-        not answer, so no shard can move.
+        Return False in three cases. First: the holder should keep the shard, but it gets no messages. No other member that
+        stays in the cluster gets messages either. Second: the holder should keep the shard, gets messages and is alive. The
+        first call of this method for this shard begins a period of `LeaseTimes.renewal` seconds. The holder is alive if it has
+        renewed its lease at the end of this period or later. In these two cases the holder keeps the shard but cannot be
+        reached. So waiting does not help. Third: the database does not answer, so no shard can move.
         """
         shown = await self._look()
         if shown is None:

@@ -16,7 +16,7 @@ from domogate.ports import Fenced
 class HeldShards:
     """The shards that this gateway holds. Implements Holdings.
 
-    After `valid_until` no shard counts as held, even if the event loop was too busy to remove shards.
+    After `valid_until` no shard counts as held. This is so even if the event loop was too busy to remove shards.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:

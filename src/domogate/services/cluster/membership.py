@@ -1,7 +1,7 @@
 """Keeps the lease of this gateway, and acquires and hands over shards.
 
 A member renews its lease every second. At each renewal it gets the list of all members, and computes from this list which
-shards it should hold. A member never takes a shard of another member whose lease has not ended: the holder first stops driving
+shards it should hold. A member never takes a shard of another member whose lease has not ended. The holder first stops driving
 the shard, and then releases it. If the lease cannot be renewed, the member stops driving before the lease ends in the database.
 So no shard is driven by two members.
 """
@@ -30,13 +30,13 @@ _SHORTEST_TIMER = 0.01
 class LeaseTimes(msgspec.Struct, frozen=True):
     """The times of leases, in seconds.
 
-    A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s. `margin`: a member that cannot
+    A crashed member is replaced after `lease` plus one `renewal`. This sum must stay below 10 s. `margin`: a member that cannot
     renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
     another member drives these devices. `pause`: the shortest time between the beginnings of two renewals. `cut_off`: a member
-    that gets no messages hands over its shards after this time, if other members get messages. NATS carries the
-    messages. If NATS stops, no member shall hand over its shards. So `cut_off` must be long enough for two steps after the
-    first member has noticed the stop. First, all other members notice it too: at most one second, the time between two pings.
-    Second, each member reads in the database that the others have noticed it: one renewal.
+    that gets no messages hands over its shards after this time, if other members get messages. NATS carries the messages. If
+    NATS stops, no member shall hand over its shards. So `cut_off` must be long enough for two steps after the first member has
+    noticed the stop. First, all other members notice it too: at most one second, the time between two pings. Second, each
+    member reads in the database that the others have noticed it: one renewal.
     """
 
     lease: float = 6.0
@@ -153,8 +153,8 @@ class Membership:
     def list_others(self) -> list[Id]:
         """Return the other members that must know a change before the client gets the answer to its write.
 
-        Members that are cut off are left out: they are not ready, so no client reads from them. This member itself is
-        always left out, even after it has left the cluster: it answers its last orders, and must not wait for itself.
+        Members that are cut off are left out. They are not ready, so no client reads from them. This member itself is always
+        left out, even after it has left the cluster. It answers its last orders, and must not wait for itself.
         """
         return [m.member.id for m in self.members if m.member.id != self.known_as and m.link is not MessageLink.CUT_OFF]
 
@@ -175,7 +175,7 @@ class Membership:
         self._loop = asyncio.create_task(self._renew_regularly(), name="renew the lease")
 
     def wake(self) -> None:
-        """Renew the lease at once, for example if another member has released shards, or if the connection to NATS is lost."""
+        """Renew the lease at once, for example after a lost connection to NATS or after another member released shards."""
         self._woken.set()
 
     def begin_leave(self) -> None:
@@ -244,10 +244,9 @@ class Membership:
         return member
 
     def _extend(self, sent_at: float) -> None:
-        """Set the time until which this member may drive plants, and start a timer that stops driving at this time.
+        """Set the time until which this member may drive plants. Start a timer that stops driving at this time.
 
-        The lease in the database ends later than this time, because the database counts from the time at which it got the
-        renewal.
+        The lease in the database ends later than this time. The database counts from the time at which it got the renewal.
         """
         self._held.valid_until = sent_at + self._times.lease - self._times.margin
         if self._expiry is not None:
