@@ -16,8 +16,8 @@ from domogate.services.safety.status import is_in_alert
 class _Controller:
     """A driven controller, its last state, and its units in failure.
 
-    A unit that cannot be reached also counts as a unit in failure: the operation E18 (all modules of a site) shows a
-    communication failure for such a unit.
+    A unit that cannot be reached also counts as a unit in failure. For such a unit, the operation E18 (all modules of a site)
+    shows a communication failure.
     """
 
     __slots__ = ("absence", "absent", "broken", "module", "reachable", "state")
@@ -79,9 +79,9 @@ class Alerts:
     def start_from(self, stored: StoredPlant, now: float, forgotten: Collection[Id] = ()) -> list[Report]:
         """Take over the stored states. Return a report with the right alert for each controller whose stored alert is wrong.
 
-        If a module was known before this call, its state in memory counts: perhaps the plant was read before the last report
-        was written. The exceptions are the modules in `forgotten`, and modules whose stored state comes from no report: for
-        these modules, the stored state counts.
+        If a module was known before this call, its state in memory counts. The reason: perhaps the plant was read before the
+        last report was written. There are two exceptions: the modules in `forgotten`, and modules whose stored state comes from
+        no report. For these modules, the stored state counts.
         """
         controllers, by_unit = self._controllers, self._by_unit
         replaced = {*forgotten, *(module_id for module_id, state in stored.states.items() if not state.at)}

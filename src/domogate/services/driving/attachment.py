@@ -72,8 +72,10 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`earlier` is the task that ends the earlier attachment of this plant. This attachment waits for this task before it
-        reads the plant, and before `detach_all` detaches it.
+        """`earlier` is the task that ends the earlier attachment of this plant.
+
+        This attachment waits for this task before it reads the plant. `detach_all` also waits for this task before it detaches
+        the plant.
 
         `load` reads the plant from the store. `after_load` is called after `load`, even if `load` failed.
 
@@ -229,7 +231,7 @@ class Attachment:
     def can_retry(self, name: str) -> bool:
         """Whether this driver can be asked again now to attach its modules.
 
-        Return False if the last attempt ended with a timeout: then only the planned retry (`_retry_later`) asks the driver.
+        Return False if the last attempt ended with a timeout. Then only the planned retry (`_retry_later`) asks the driver.
         """
         if name in self.failed:
             return not isinstance(self.failed[name], TimeoutError)

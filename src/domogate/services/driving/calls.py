@@ -1,8 +1,8 @@
 """Calls to drivers with a deadline. The caller gets an answer at most 0.1 s after the deadline, even if the driver hangs.
 
 A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck. A
-plant may have `MOST_IN_A_PLANT` calls at the same time; a stuck call counts until it ends. This module also refuses
-reports with values outside their limits (Spec 8), and pictures that are too large or of another type than allowed.
+plant may have `MOST_IN_A_PLANT` calls at the same time. A stuck call counts until it ends. This module also refuses reports
+with values outside their limits (Spec 8). It refuses pictures that are too large or have a type that is not allowed.
 """
 
 import asyncio
@@ -171,7 +171,7 @@ class DriverCalls:
     async def finish(self) -> None:
         """Wait until the running calls have ended, but not longer than `_LONGEST_CALL`.
 
-        Do not wait for stuck calls: these calls were cancelled, but their driver did not end them.
+        Do not wait for stuck calls. These calls were cancelled, but their driver did not end them.
         """
         deadline = self._loop.time() + _LONGEST_CALL
         while self.running > self.stuck and (left := deadline - self._loop.time()) > 0:
@@ -251,7 +251,8 @@ async def ask_driver(
 ) -> T:
     """Return the answer of a driver. Raises DeviceOffline, DeviceTimeout, DeviceRefused.
 
-    If the driver raises any other error, or if `find_breach` refuses the answer, this is logged, and DeviceRefused is raised.
+    If the driver raises any other error, it is logged, and DeviceRefused is raised. The same happens if `find_breach` refuses
+    the answer.
     """
     try:
         answer = await answering

@@ -81,8 +81,8 @@ class Driving:
     async def start_plants(self) -> None:
         """Start the plants and resume their queued orders, in the background.
 
-        A gateway calls this method when it is ready, so that this work does not delay the start. In a cluster, this method
-        starts no plants: a member starts plants when it gets their shards.
+        A gateway calls this method when it is ready. So this work does not delay the start. In a cluster, this method starts no
+        plants. A member starts plants when it gets their shards.
         """
         await self._orders.start()
         if self._holdings is None:
@@ -92,7 +92,7 @@ class Driving:
     async def stop(self) -> None:
         """Stop plants and drivers. Changes of devices that are not recorded yet are dropped.
 
-        Running calls are cancelled before the drivers stop. Their orders get no final state here; `Orders.settle` ends them.
+        Running calls are cancelled before the drivers stop. Their orders get no final state here. `Orders.settle` ends them.
         """
         self._stopped = True
         await cancel(*self._background)

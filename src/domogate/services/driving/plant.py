@@ -314,7 +314,7 @@ class DrivenPlant:
         return self._find_driver(module_id)
 
     async def _wait_loaded(self, module_id: Id, deadline: float, call: DriverCall) -> None:
-        """Wait until the plant is read from the store, and the driver of the module has tried to attach the module."""
+        """Wait until the plant is read from the store and the module's driver has tried to attach the module."""
         self.last_use = next(self._context.uses)
         attachment = self._attachment
         name = attachment.driver_of.get(module_id, "")

@@ -1,7 +1,7 @@
 """Writes reports and orders to the store, and keeps the last report of each driven module in memory.
 
 The store writes reports in the sequence of the calls. Reports of many callers share a commit. Reports that nobody asked for
-wait in the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a
+wait in the queue of their driver. So a driver that sends too many reports delays only itself. The answer to an order or a
 question is written immediately. A report that arrives late does not replace a newer report.
 
 An order is written before it is sent, and its end is written once. If the process that sent the order has stopped, another
@@ -102,7 +102,7 @@ class Recorder:
     async def record(self, reports: Sequence[Report], number: int | None = None) -> None:
         """Record reports that the driver sent without a question.
 
-        An error is logged and not raised, so that the driver continues. `number` says how new the reports are (`next_number`);
+        An error is logged and not raised, so that the driver continues. `number` says how new the reports are (`next_number`).
         None means that they are newer than all earlier reports.
         """
         number = self.next_number() if number is None else number
@@ -241,10 +241,10 @@ class Orders:
     async def begin(self, order: Order) -> OrderRecord | None:
         """Store the order with the state SENT. If the result is None, send the order now.
 
-        If the result is a record, do not send the order: it was sent or ended before, or its deadline has passed.
+        If the result is a record, do not send the order. It was sent or ended before, or its deadline has passed.
 
-        Raises OrderKeyTaken if the id of the order was used for another command or module, or if it was used before and
-        `order.once` is True. Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
+        Raises OrderKeyTaken if the id was used for another command or module, or was used before and `order.once` is True.
+        Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
         """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=True))[0]
@@ -298,7 +298,7 @@ class Orders:
         """Return the queued orders whose deadline has not passed, oldest first. Orders that were queued together are
         sorted by deadline: of two steps of a scene for the same module, the later step has the later deadline.
 
-        Orders queued after the present time are left out: the clock was set back, so their deadlines may have passed long ago.
+        Orders queued after the present time are left out. The clock was set back, so their deadlines may have passed long ago.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()

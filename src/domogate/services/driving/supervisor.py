@@ -1,8 +1,8 @@
 """Supervises drivers: starts each driver, watches it, and restarts it when it fails. Drivers do not delay each other.
 
 A driver handles its own connection errors. When the whole driver fails, it is stopped, restarted after a pause, and its plants
-are attached again. The pause is random, so that many gateways do not reconnect at the same time. Its upper limit doubles with
-each failure, up to `_LONGEST_PAUSE`.
+are attached again. The pause is random. So many gateways do not reconnect at the same time. Its upper limit doubles with each
+failure, up to `_LONGEST_PAUSE`.
 """
 
 import asyncio
@@ -66,8 +66,8 @@ def describe(error: BaseException) -> str:
 def absence_after(error: BaseException, since: float) -> Absence:
     """Return the absence of the modules of a driver that failed with this error.
 
-    ValueError, TypeError and LookupError mean that the configuration is wrong: the reason is MISCONFIGURED. After other errors,
-    the reason is CONNECTION_LOST.
+    ValueError, TypeError and LookupError mean that the configuration is wrong. Then the reason is MISCONFIGURED. After other
+    errors, the reason is CONNECTION_LOST.
     """
     misconfigured = isinstance(error, ValueError | TypeError | LookupError)
     return Absence(AbsenceReason.MISCONFIGURED if misconfigured else AbsenceReason.CONNECTION_LOST, since, describe(error))
@@ -102,7 +102,8 @@ def _list_connections(supervised: _Supervised) -> tuple[ConnectionHealth, ...]:
 class Supervisor:
     """Starts, watches and restarts drivers.
 
-    `on_up` is awaited after a driver has started, `on_down` when it has failed or is replaced. Both get the name of the driver.
+    `on_up` is awaited after a driver has started. `on_down` is awaited when the driver has failed or is replaced. Both get the
+    name of the driver.
     """
 
     def __init__(
