@@ -1,8 +1,8 @@
 """Passes changes to the streams that show them, and writes the events of each stream to its connection.
 
-If changes come faster than they can be written, several events wait for the same stream. Then one write sends all of them,
-because the system call of a write takes a large part of the CPU time that an event needs. A hub that has written much pauses
-between its writes, so that more events wait for the next write (Decision 0145).
+If changes come faster than they can be written, several events wait for the same stream. Then one write sends all of them. The
+reason: the system call of a write takes a large part of the CPU time of an event. A hub that has written much pauses between
+its writes. So more events wait for the next write (Decision 0145).
 """
 
 import asyncio

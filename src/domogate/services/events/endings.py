@@ -1,6 +1,6 @@
 """The reasons for the end of a stream.
 
-The last event of the stream contains the reason, which tells the client whether and how to connect again.
+The last event of the stream contains the reason. The reason tells the client whether and how to connect again.
 """
 
 from enum import StrEnum

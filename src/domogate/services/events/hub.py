@@ -79,7 +79,7 @@ class Hub:
         """`source` is the URL of the gateway. `most` is the number of streams that may be open.
 
         `most_per_user` and `most_per_key` are the numbers for one user and one subscription key. If they are more than half of
-        `most`, this half is the limit, so that nobody can take all streams (Decision 0057).
+        `most`, this half is the limit. So nobody can take all streams (Decision 0057).
         """
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
@@ -139,7 +139,7 @@ class Hub:
 
         Raises ScopeMissing if the scopes of the token allow none of the events of the filter. Raises NoSuchPlant or
         NotYourPlant if the caller has no access to a plant of the filter. Raises Unavailable if the gateway stops or has
-        reached its limit of open streams, and TooManyStreams if the user or the subscription key has too many open streams.
+        reached its limit of open streams. Raises TooManyStreams if the user or the subscription key has too many open streams.
         """
         scopes = scopes_for(event_filter.kinds)
         if scopes.isdisjoint(caller.principal.scopes):
@@ -186,7 +186,10 @@ class Hub:
             raise TooManyStreams(f"The {of} already has {most} open event streams, which is the limit. Close one first.")
 
     def _index(self, stream: Stream) -> None:
-        """Index the stream by what its rights depend on now (user, grant, plants and so on), and remove its old entries."""
+        """Index the stream by what its rights depend on now, and remove its old entries.
+
+        The rights depend on the user, the grant, the plants and so on.
+        """
         if stream.closed:
             return
         before, now = self._streams[stream], set(stream.rights.list_dependencies())

@@ -1,6 +1,6 @@
 """New events of a stream, on their way from the hub to the connection.
 
-The hub writes an event itself while the stream only waits for new events and its rights are valid. Otherwise the event waits in
+The hub writes an event itself if the stream only waits for new events and its rights are valid. Otherwise the event waits in
 the queue of the stream, and the task of the stream writes it (Decision 0044).
 """
 

@@ -25,7 +25,7 @@ _NOT_OPERATOR = End(EndCode.PLANT, "The user is not an operator any more.")
 class OperatorRights(StreamRights):
     """The rights of the stream of an operator, who sees every plant, including removed plants.
 
-    If the filter names no plants, the stream is about all plants of the gateway, including plants that are added later.
+    If the filter names no plants, the stream is about all plants of the gateway. This includes plants that are added later.
     """
 
     def __init__(self, context: StreamContext, caller: Caller, event_filter: EventFilter, is_operator: IsOperator) -> None:
@@ -36,8 +36,8 @@ class OperatorRights(StreamRights):
     def all_plants(self) -> bool:
         """Return False. True would mean that the stream is about all plants of its user.
 
-        An operator's stream is not limited to the plants of the operator. If it is about all plants of the
-        gateway, `list_dependencies` returns the dependency `ALL_PLANTS`, which stands for each plant of the gateway.
+        An operator's stream is not limited to the plants of the operator. If it is about all plants of the gateway,
+        `list_dependencies` returns the dependency `ALL_PLANTS`. This dependency stands for each plant of the gateway.
         """
         return False
 
@@ -49,7 +49,7 @@ class OperatorRights(StreamRights):
         return [*super().list_dependencies(), *([] if self.plants else [ALL_PLANTS])]
 
     async def check(self) -> None:
-        """Raises Ended if the token is refused, if its scopes have changed, or if its user is not an operator any more."""
+        """Raises Ended if the token is refused, its scopes have changed, or its user is not an operator any more."""
         verifier = self._context.verifier
         try:
             principal = verifier.find_verified(self._token) or await verifier.verify(self._token)

@@ -135,7 +135,10 @@ class Stream(LiveEvents):
             self.close()
 
     async def _find_reset(self) -> Reset | None:
-        """Return why the stream cannot resume after `Last-Event-ID`, or None if it can resume or if the header is missing."""
+        """Return why the stream cannot resume after `Last-Event-ID`.
+
+        Return None if it can resume, or if the header is missing.
+        """
         if not self._last_event_id:
             return None
         if not _CURSOR(self._last_event_id):
@@ -209,9 +212,12 @@ class Stream(LiveEvents):
             self._position = until
 
     async def _read_page(self, until: int | None) -> tuple[Sequence[Change], bool]:
-        """Return the next changes of the stream's plants, up to the cursor `until`, and whether there may be more of them.
+        """Return the next changes of the stream's plants, and whether there may be more of them.
 
-        None means the newest change that the hub has received. Raises _Pruned if some of the changes were removed.
+        Only changes up to the cursor `until` are returned.
+
+        If `until` is None, they are returned up to the newest change that the hub has received. Raises _Pruned if some of the
+        changes were removed.
         """
         while True:
             await self._check_rights()

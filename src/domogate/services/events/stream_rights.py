@@ -86,7 +86,7 @@ class StreamRights:
         self._key_until = inf
         self._plants_until = inf
         self.until = caller.principal.expires_at
-        """The earliest time at which the token or the key expires, or at which the rights on a plant may change."""
+        """The earliest time at which the token or the key expires, or the rights on a plant may change."""
         self._set_principal(caller.principal)
         self.plants: set[Id] = set(event_filter.plants)
 
@@ -105,7 +105,7 @@ class StreamRights:
         self.viewer_key: ViewerKey = self._find_viewer_key(principal)
 
     def _find_viewer_key(self, principal: Principal) -> ViewerKey:
-        """Return the viewer key: streams with equal viewer keys may get the same events of a plant.
+        """Return the viewer key. Streams with equal viewer keys may get the same events of a plant.
 
         So the hub checks once for all these streams whether they may get an event.
         """
@@ -166,7 +166,7 @@ class StreamRights:
     async def keep_visible(self, notices: FramedNotices) -> FramedNotices:
         """Return the notices that the present rights allow.
 
-        Since a notice was made, its module may have been deleted or changed.
+        The module of a notice may have been deleted or changed since the notice was made.
         """
         return [(notice, frame) for notice, frame in notices if await self.may_see(notice)]
 

@@ -1,4 +1,7 @@
-"""Limits how often the hub writes to connections, so that a busy hub writes many events together (Decision 0145)."""
+"""Limits how often the hub writes to connections.
+
+So a busy hub writes many events together (Decision 0145).
+"""
 
 WRITES_PER_SECOND = 4_000
 """The number of writes in a second while the hub is busy."""
