@@ -1,7 +1,7 @@
-"""Receivers for testing webhooks: they keep the last deliveries in memory, for some minutes (Decision 0081).
+"""Receivers for testing webhooks. They keep the last deliveries in memory, for some minutes (Decision 0081).
 
 A receiver has a URL under the gateway's own URL. The gateway passes a delivery for such a URL to the receiver in memory. The
-gateway opens no connection for this, so the rules for the addresses of webhooks (Decision 0046) need no exception.
+gateway opens no connection for this. So the rules for the addresses of webhooks (Decision 0046) need no exception.
 """
 
 from collections import deque

@@ -1,4 +1,7 @@
-"""Registers applications and subscription keys for the people who make them, if the operator allows it (Decision 0081)."""
+"""Registers applications and subscription keys for the people who make them (Decision 0081).
+
+The operator must allow this.
+"""
 
 import math
 import secrets
@@ -25,8 +28,8 @@ MOST_NEW, NEW_SPAN = 20, 86_400.0
 Deleted applications and keys also count.
 """
 MOST_URLS, LONGEST_URL = 10, 1_000
-"""The limits of one application: the number of addresses of each kind (redirect URIs, redirect URIs after a logout, origins),
-and the length of each address.
+"""The limits of one application: the number of addresses of each kind, and the length of each address. The kinds are redirect
+URIs, redirect URIs after a logout, and origins.
 """
 
 SCOPES = tuple(scope for scope in KNOWN_SCOPES if scope not in (DEVELOPER_SCOPE, MANAGE_SCOPE))
@@ -83,8 +86,9 @@ class SelfService:
 
         The secret is not shown again. For a public client, None is returned instead of a secret.
 
-        Raises Forbidden if self-service is not allowed, Invalid if a value is not allowed, Conflict if the person has too many
-        applications, and TooManyRequests if the person has registered too many applications and keys in the last 24 hours.
+        Raises Forbidden if self-service is not allowed, and Invalid if a value is not allowed. Raises Conflict if the person
+        has too many applications. Raises TooManyRequests if the person has registered too many applications and keys in the
+        last 24 hours.
         """
         self._admit(by)
         client = msgspec.structs.replace(client, id=f"app-{secrets.token_hex(8)}")
@@ -96,8 +100,8 @@ class SelfService:
     async def change_application(self, client_id: str, change: Callable[[Client], Client], *, by: Actor) -> Client:
         """Change the application, and return it.
 
-        Raises Forbidden if self-service is not allowed, NotFound if the person has no such application, and Invalid if a new
-        value is not allowed.
+        Raises Forbidden if self-service is not allowed, and Invalid if a new value is not allowed. Raises NotFound if the
+        person has no such application.
         """
         self.check_enabled()
         await self._check_own(client_id, by)
@@ -112,8 +116,8 @@ class SelfService:
     async def rotate_secret(self, client_id: str, *, by: Actor) -> str:
         """Return a new secret. The old secret is refused from now on.
 
-        Raises Forbidden if self-service is not allowed, NotFound if the person has no such application, and Conflict if the
-        application is a public client.
+        Raises Forbidden if self-service is not allowed, and NotFound if the person has no such application. Raises Conflict if
+        the application is a public client.
         """
         self.check_enabled()
         await self._check_own(client_id, by)
@@ -135,8 +139,9 @@ class SelfService:
     async def add_key(self, name: str, *, by: Actor) -> tuple[str, OwnKey]:
         """Return a new key, which is not shown again, and its subscription.
 
-        Raises Forbidden if self-service is not allowed, Invalid if the name is not allowed, Conflict if the person has too many
-        keys, and TooManyRequests if the person has registered too many applications and keys in the last 24 hours.
+        Raises Forbidden if self-service is not allowed, and Invalid if the name is not allowed. Raises Conflict if the person
+        has too many keys. Raises TooManyRequests if the person has registered too many applications and keys in the last 24
+        hours.
         """
         user_id = self._admit(by)
         check_name(name)
@@ -161,7 +166,7 @@ class SelfService:
     def _admit(self, by: Actor) -> Id:
         """Return the id of the person, if the person may register one more application or key now.
 
-        Raises Forbidden if self-service is not allowed, TooManyRequests if the person has registered too many
+        Raises Forbidden if self-service is not allowed. Raises TooManyRequests if the person has registered too many
         applications and keys in the last 24 hours.
         """
         self.check_enabled()

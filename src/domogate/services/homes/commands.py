@@ -108,9 +108,9 @@ class HomeCommands:
     ) -> CommandResult:
         """Send a command, and return its result. `key` is an idempotency key of this person.
 
-        If the person sent the same command with this key before, nothing is sent, and the result is about the earlier command.
-        If the key was used for another command or module, this raises OrderKeyTaken. Also raises NoSuchModule, Forbidden,
-        ValueOutOfRange, TooManyRequests, Internal.
+        If the person sent the same command with this key before, nothing is sent. The result is then about the earlier command.
+        If the key was used for another command or module, this method raises OrderKeyTaken. Also raises NoSuchModule,
+        Forbidden, ValueOutOfRange, TooManyRequests, Internal.
         """
         view = home.find_module(module_id)
         module = view.module

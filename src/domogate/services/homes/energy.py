@@ -24,7 +24,7 @@ MOST_METERS = 300
 _SERIES = 8
 """A module has at most this number of series. This number limits the rows that one query reads."""
 _LOOK_BACK = 7 * DAY
-"""In seconds. The value of a counter at a given time is the last reading of the newest hour that began before that time.
+"""In seconds. A counter's value at a given time is its last reading in the newest hour that began before that time.
 
 Hours that began earlier than `_LOOK_BACK` before that time do not count.
 """
@@ -72,9 +72,9 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 class HomeEnergy(msgspec.Struct, frozen=True):
     """The energy that a home used in a period. `total` is the sum of the energy meters.
 
-    If no energy meter has measured values in the period, `total` is the sum of the plugs instead, also in `total.before`. If no
-    plug has measured values in the period either, `total.now` is None. `since` is the beginning of the period. For a guest, it
-    can be later than the requested time.
+    If no energy meter has measured values in the period, `total` is the sum of the plugs instead. Then `total.before` is also
+    the sum of the plugs. If no plug has measured values in the period either, `total.now` is None. `since` is the beginning of
+    the period. For a guest, it can be later than the requested time.
     """
 
     since: float
@@ -85,8 +85,7 @@ class HomeEnergy(msgspec.Struct, frozen=True):
 class HomeHistory:
     """Reads the history of modules for residents.
 
-    A guest sees only the history since the guest joined the home (`find_joined_at`), because earlier values are about other
-    people.
+    A guest sees only the history since the guest joined the home (`find_joined_at`). Earlier values are about other people.
     """
 
     def __init__(self, history: History, store: FeedStore) -> None:
@@ -203,8 +202,9 @@ def _add(one: float | None, other: float | None) -> float | None:
 def _difference(begin: float | None, end: float | None) -> float | None:
     """Return the difference between two values of a counter, or None if one of the values is None.
 
-    If `end` is less than half of `begin`, the counter was replaced and began again at 0: return `end`. If `end` is lower than
-    `begin`, but not less than half of it, a power cut removed the last steps of the count, or the clock was set back: return 0.
+    If `end` is less than half of `begin`, the counter was replaced and began again at 0. Then return `end`. If `end` is lower
+    than `begin`, but not less than half of it, return 0. The reason: a power cut removed the last steps of the count, or the
+    clock was set back.
     """
     if begin is None or end is None:
         return None

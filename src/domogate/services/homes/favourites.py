@@ -27,7 +27,7 @@ class Favourites:
     async def set(self, user_id: Id, home: Home, module_ids: Sequence[Id]) -> tuple[Id, ...]:
         """Replace the favourites, and return the stored list, which has no duplicates.
 
-        Raises Invalid for an unknown module or a list that is too long, NotFound if the person is not a member any more.
+        Raises Invalid for an unknown module or a list that is too long. Raises NotFound if the person is not a member any more.
         """
         wanted = tuple(dict.fromkeys(module_ids))
         if len(wanted) > MOST:

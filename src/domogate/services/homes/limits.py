@@ -15,7 +15,7 @@ REQUESTS, REQUESTS_SPAN = 1_200, 60.0
 ACTIONS = 300
 """The number of commands, scenes and requests (for pictures or readings) that a person may send in `REQUESTS_SPAN` seconds."""
 MOST_OPEN = 16
-"""The number of commands, scenes and requests (for pictures or readings) of one person that may run at the same time."""
+"""The number of commands, scenes and requests (for pictures or readings) that one person may have under way."""
 
 
 class PersonLimits:
@@ -40,8 +40,8 @@ class PersonLimits:
 
         The request counts as under way until the `with` block ends.
 
-        Raises TooManyRequests if the person has sent too many requests of these kinds in this minute, or if too many of these
-        requests are under way.
+        Raises TooManyRequests if the person has sent too many such requests in this minute. Also raises it if too many of them
+        are under way.
         """
         if self._open[user_id] >= MOST_OPEN:
             raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)

@@ -20,14 +20,14 @@ from domogate.services.rights.access import Access, Role
 _ORDERS = 200
 """The largest number of orders that are read for one list of events."""
 _AFTER_ORDER = 5.0
-"""In seconds. A change of a module at most this time after the end of a confirmed order counts as an effect of this order."""
+"""In seconds. A change of a module counts as an effect of a confirmed order for this time after the order's end."""
 
 
 class RecentEvent(msgspec.Struct, frozen=True):
     """One event of a home.
 
-    If the event is a command, `kind` is None, `order` is the order of the command, and `outcome` is the same as in the answer
-    to the command. `members` are the users whose membership changed.
+    If the event is a command, `kind` is None and `order` is the order of the command. Then `outcome` is the same as in the
+    answer to the command. `members` are the users whose membership changed.
     """
 
     at: float
@@ -95,7 +95,7 @@ def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEv
 
 
 def _shown(state: State | None) -> object:
-    """Return the values of a state that are compared: if they change, there is a new entry in the list of recent events.
+    """Return the values of a state that are compared. If they change, there is a new entry in the list of recent events.
 
     Measured values, and other values that often change, are left out.
     """
