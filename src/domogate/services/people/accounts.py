@@ -1,6 +1,6 @@
 """Accounts of users: create, change, delete.
 
-Operators do not set passwords: users set their own passwords through one-time links.
+Operators do not set passwords. Users set their own passwords through one-time links.
 """
 
 from collections.abc import Awaitable, Callable
@@ -70,8 +70,8 @@ class Accounts:
     ) -> tuple[User, IssuedLink]:
         """Create a user without a password, and a link with which the user sets a password (see `issue_password_link`).
 
-        The user becomes active when the password is set. Raises Invalid if the e-mail address or the name is refused, and
-        Conflict if there is a user with this address. Raises MailFailed if the mail fails; then the user exists already.
+        The user becomes active when the password is set. Raises Invalid if the e-mail address or the name is refused. Raises
+        Conflict if there is a user with this address. Raises MailFailed if the mail fails. Then the user exists already.
         """
         user = await self._add(email, name, operator=operator, by=by)
         return user, await self.issue_password_link(user.id, show_link=show_link, by=by)
@@ -122,8 +122,8 @@ class Accounts:
         """Set the password of a user. End the user's sessions except `keep_session`, and make the user's one-time links
         invalid. The password does not count as expired any more.
 
-        `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that
-        password since then, this raises Conflict: a person who knows only the old password must not set a new one. Raises
+        `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that password
+        since then, this raises Conflict. The reason: a person who knows only the old password must not set a new one. Raises
         Invalid if the new password is refused.
         """
         await self._check_new_password(await self.get_user(user_id), password)
@@ -147,7 +147,7 @@ class Accounts:
     ) -> User:
         """Store the password hash, end the user's sessions except `keep_session`, and make the user's links invalid.
 
-        Raises Conflict if `instead_of` is given and is not the stored hash: another request has changed the password.
+        Raises Conflict if `instead_of` is given and is not the stored hash. Then another request has changed the password.
         `mailbox` is the e-mail address to which the one-time link was mailed. It is None if no mail was sent. A person who used
         a mailed link can read mail there. So the e-mail address of the user becomes verified, if it is still the same (Decision
         0029). `address` is the IP address for the audit log.
@@ -173,8 +173,8 @@ class Accounts:
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User:
         """Replace the user by `change(user)` and return the new user.
 
-        Raises NotFound if there is no such user, Conflict if `change` or the store raises ValueError. `change` gets the stored
-        user, so concurrent changes do not undo each other.
+        Raises NotFound if there is no such user. Raises Conflict if `change` or the store raises ValueError. `change` gets the
+        stored user. So concurrent changes do not undo each other.
         """
         try:
             changed = await self._store.change_user(user_id, change)
@@ -191,7 +191,8 @@ class Accounts:
     async def set_language(self, user_id: Id, language: str | None, *, by: Actor = COMMAND_LINE) -> User:
         """Set the language of pages and mails.
 
-        None means that pages use the language of the browser, and mails use the language of the pages at the last login.
+        If the language is None, pages use the language of the browser. Mails then use the language of the pages at the last
+        login.
         """
         check_language(language)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, language=language))
@@ -225,7 +226,7 @@ class Accounts:
         return changed
 
     async def ask_for_changed_terms(self, version: str) -> int:
-        """Require the users who accepted another version of the terms than `version` to accept the terms again.
+        """Require users to accept the terms again if they accepted another version of the terms than `version`.
 
         Return the number of these users.
         """
@@ -238,7 +239,7 @@ class Accounts:
     async def set_operator(self, user_id: Id, operator: bool, *, by: Actor = COMMAND_LINE) -> User:
         """Give or take away the role of operator.
 
-        Raises Conflict if the last operator would lose the role, because the gateway needs at least one operator.
+        Raises Conflict if the last operator would lose the role. The gateway needs at least one operator.
         """
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), operator=yes_or_no(operator))

@@ -38,7 +38,7 @@ class Clients:
         """Register a client.
 
         Return the client and its secret, which is not shown again. The secret of a public client is None. Raises Conflict if
-        there is a client with this id already, and Invalid if the client breaks a rule of `check_client`.
+        there is a client with this id already. Raises Invalid if the client breaks a rule of `check_client`.
         """
         if client.id == PAGES_CLIENT:
             raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. Choose another id.")
@@ -51,7 +51,7 @@ class Clients:
     async def add_own(self, client: Client, *, confidential: bool, most: int, by: Actor) -> tuple[Client, str | None]:
         """Register a client that belongs to the actor. Return the client and its secret (None for a public client).
 
-        `most` is the number of clients that the actor may have. Raises Conflict if the actor has this number already, and
+        `most` is the number of clients that the actor may have. Raises Conflict if the actor has this number already. Raises
         Invalid if the client breaks a rule of `check_client`.
         """
         assert by.user_id is not None, "the command line owns no clients"
@@ -70,8 +70,8 @@ class Clients:
     async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Actor = COMMAND_LINE) -> Client:
         """Change a client. Existing grants stay.
 
-        From the next request on, removed scopes do not count any more, not even in existing tokens. Raises NotFound if there is
-        no client with this id, and Invalid if the changed client breaks a rule of `check_client`.
+        From the next request on, removed scopes do not count any more. They do not count in existing tokens either. Raises
+        NotFound if there is no client with this id. Raises Invalid if the changed client breaks a rule of `check_client`.
         """
         changed = await self._change(client_id, change)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id))
@@ -80,7 +80,7 @@ class Clients:
     async def rotate_secret(self, client_id: str, *, by: Actor = COMMAND_LINE) -> str:
         """Make and return a new secret. The old secret is refused from now on.
 
-        Raises NotFound if there is no client with this id, and Conflict if the client is public.
+        Raises NotFound if there is no client with this id. Raises Conflict if the client is public.
         """
         secret = new_secret()
 

@@ -29,7 +29,7 @@ class EmailChanges(Accounts):
     async def mail_email_link(self, user: User, email: str, *, by: Actor) -> bool:
         """Mail a link to the new address. Return False and mail nothing if another user has the address.
 
-        The caller must not show the result to the user, because the result says whether the address has an account. Raises
+        The caller must not show the result to the user. The reason: the result says whether the address has an account. Raises
         MailFailed.
         """
         other = await self._store.find_user_by_email(email)
@@ -45,7 +45,7 @@ class EmailChanges(Accounts):
     async def find_email_link(self, user_id: Id, token: str) -> str | DeadLink:
         """Return the new e-mail address, or the reason why the link does not work.
 
-        The link works only for the user who asked for it, because a stranger gets the link if this user mistyped the address.
+        The link works only for the user who asked for it. If this user mistyped the address, a stranger gets the link.
         """
         found = await self.links.find(token, _PURPOSE)
         if isinstance(found, DeadLink):
@@ -56,7 +56,7 @@ class EmailChanges(Accounts):
     async def confirm_email(self, user_id: Id, token: str, *, address: str = "") -> User:
         """Consume the link, change the e-mail address and mark it as verified.
 
-        Raises NotFound if the link does not work, Conflict if another user has the address now.
+        Raises NotFound if the link does not work. Raises Conflict if another user has the address now.
         """
         email = await self.find_email_link(user_id, token)
         if isinstance(email, DeadLink) or await self.links.use(token) is None:
@@ -69,7 +69,7 @@ class EmailChanges(Accounts):
         return await self.change_user(user_id, verify)
 
     async def check_new_email(self, user_id: Id, email: str) -> None:
-        """Raises Invalid if the text is not an e-mail address, Conflict if another user has this address."""
+        """Raises Invalid if the text is not an e-mail address. Raises Conflict if another user has this address."""
         other = await self._store.find_user_by_email(check_email(email))
         if other is not None and other.id != user_id:
             raise Conflict(f"There is a user {email} already.", Reason.USER_EXISTS)

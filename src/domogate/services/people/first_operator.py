@@ -37,7 +37,7 @@ class FirstOperator(Accounts):
     async def create_first_operator(self, email: str, name: str = "") -> tuple[User, IssuedLink]:
         """Create the first operator and a link to set the password.
 
-        Raises Invalid if the e-mail address or the name is refused, and Conflict if there is an operator already.
+        Raises Invalid if the e-mail address or the name is refused. Raises Conflict if there is an operator already.
         """
         user = await self._add_first_operator(email, name)
         return user, await self._issue(user, LinkPurpose.OPERATOR, COMMAND_LINE, show=True)
@@ -75,7 +75,8 @@ class FirstOperator(Accounts):
     async def accept_offer(self, token: str, email: str, password: str, *, address: str = "") -> User:
         """Create the first operator with this password. If a value is refused, the link stays valid.
 
-        Raises NotFound if the link does not work, Conflict if there is an operator already, and Invalid if a value is refused.
+        Raises NotFound if the link does not work, and Invalid if a value is refused. Raises Conflict if there is an operator
+        already.
         """
         if await self.check_offer(token) is not None:
             raise NotFound(LINK_IS_DEAD)

@@ -73,7 +73,7 @@ class InvitationLinks(OwnerChecks):
     async def withdraw_own_invitation_link(self, plant_id: Id, link_id: Id, *, address: str = "", user_id: Id) -> None:
         """Withdraw an invitation link of a plant, for its owner.
 
-        Raises NotFound if there is no such plant or link, Forbidden if the user is not the owner of the plant.
+        Raises NotFound if there is no such plant or link. Raises Forbidden if the user is not the owner of the plant.
         """
         await self._check_owner(plant_id, user_id)
         await self.withdraw_invitation_link(plant_id, link_id, by=Actor(user_id, address))
@@ -95,7 +95,7 @@ class InvitationLinks(OwnerChecks):
     async def accept_invitation(self, token: str, user_id: Id, *, address: str = "") -> InvitationLink:
         """Make an existing user a member, and consume the link.
 
-        Raises NotFound if the link does not work or the account was deleted, Conflict if the user already has access.
+        Raises NotFound if the link does not work or the account was deleted. Raises Conflict if the user already has access.
         """
         link = await self._get_invitation_link(token)
         await self._join(link, user_id, address)
@@ -104,8 +104,8 @@ class InvitationLinks(OwnerChecks):
     async def create_invited_user(self, token: str, login_name: str, name: str, password: str, *, address: str = "") -> User:
         """Create an account with a login name, make its user a member of the plant, and consume the link.
 
-        If a value is refused, the link stays valid. Raises NotFound if the link does not work, Conflict if another account has
-        this login name, and Invalid if a value is not allowed.
+        If a value is refused, the link stays valid. Raises NotFound if the link does not work, and Invalid if a value is not
+        allowed. Raises Conflict if another account has this login name.
         """
         email = email_of_login_name(check_login_name(login_name))
         check_password(password, email)
