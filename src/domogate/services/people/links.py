@@ -29,7 +29,7 @@ class LoginStore(PeopleStore, SessionStore, Protocol):
 
 
 class IssuedLink(msgspec.Struct, frozen=True):
-    """A one-time link. `url` is None if the link was mailed, because only the person who gets the mail may see the link."""
+    """A one-time link. `url` is None if the link was mailed. Only the person who gets the mail may see the link."""
 
     url: str | None
     mailed: bool
@@ -40,7 +40,7 @@ class DeadLink(StrEnum):
     """The reason why a link does not work."""
 
     USED = "used"
-    """The link was used, was replaced by a newer link, was mailed to a former address of the user, or never existed."""
+    """The link was used, replaced by a newer link, or mailed to a former address of the user. Or it never existed."""
     EXPIRED = "expired"
 
 
@@ -78,11 +78,13 @@ class OneTimeLinks:
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, token: str, user: User, purpose: LinkPurpose, *, sent_to: str | None) -> float:
-        """Store a link and return its expiry. Earlier links of the user of the same kind become invalid: all that set a
-        password, or all that confirm an e-mail address.
+        """Store a link and return its expiry.
 
-        Call this after the mail: if the mail fails, the earlier link must stay valid. `sent_to` is the only e-mail address that
-        gets the link. None if the link is shown and not mailed. Raises NotFound if the user has just been deleted.
+        Earlier links of the user of the same kind become invalid. The two kinds are: links that set a password, and links that
+        confirm an e-mail address.
+
+        Call this after the mail. If the mail fails, the earlier link must stay valid. `sent_to` is the only e-mail address that
+        gets the link. It is None if the link is shown and not mailed. Raises NotFound if the user has just been deleted.
         """
         expires_at = self._clock.now() + self.lifetime
         try:
@@ -106,7 +108,7 @@ class OneTimeLinks:
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:
-        """Make all links of the user invalid, so that nobody can replace a new password with an old link from a mailbox."""
+        """Make all links of the user invalid. So nobody can replace a new password with an old link from a mailbox."""
         for purpose in LinkPurpose:
             await self._store.add_link(OneTimeLink(hash_secret(new_secret()), user_id, purpose, self._clock.now()))
 

@@ -1,7 +1,7 @@
 """Limits login attempts for each account and for each IP address. Nobody is locked out permanently.
 
-The counts are in the store, so all gateways share them; `domain/attempts.py` has the rules. The store has only hashes of
-accounts, because people sometimes type something else into the e-mail field, for example their password.
+The counts are in the store, so all gateways share them. `domain/attempts.py` has the rules. The store has only hashes of
+accounts. The reason: people sometimes type something else into the e-mail field, for example their password.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class LoginThrottle:
         """Each `purpose` has separate counts.
 
         `familiar_kept`: for this number of seconds after a login, attempts for the account from the same IP address are counted
-        separately, so that strangers cannot lock the person out. `capacity`: at most this number of waiting times is in memory.
+        separately. So strangers cannot lock the person out. `capacity`: at most this number of waiting times is in memory.
         """
         self._store = store
         self._clock = clock
@@ -140,9 +140,11 @@ def at_address(email: str, address: str) -> str:
 
 
 class LoginQueue:
-    """Limits how many logins are in progress, because each login uses memory and waits until its password can be hashed.
+    """Limits how many logins are in progress.
 
-    One IP address gets at most half of the places, so that people at other IP addresses can still log in.
+    Each login uses memory and waits until its password can be hashed.
+
+    One IP address gets at most half of the places. So people at other IP addresses can still log in.
     """
 
     def __init__(self) -> None:
@@ -152,7 +154,7 @@ class LoginQueue:
     def enter(self, address: str) -> Iterator[bool]:
         """Yield True if the login may continue.
 
-        Yield False if too many logins are running: then the caller must not check the password.
+        Yield False if too many logins are running. Then the caller must not check the password.
         """
         network = network_of(address)
         if self._by_network.total() >= MOST_LOGINS or self._by_network[network] >= MOST_LOGINS // 2:

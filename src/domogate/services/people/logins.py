@@ -57,7 +57,10 @@ class LoginFailed(msgspec.Struct, frozen=True):
 
 
 class LoginExpired(msgspec.Struct, frozen=True):
-    """The result of a login with a passkey challenge that expired (the page was open too long) or is for another browser."""
+    """The result of a login with a passkey challenge that expired or is for another browser.
+
+    A challenge expires if the page is open for too long.
+    """
 
 
 class LoginThrottled(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Challenges for authenticators. A challenge needs no row in the store until it is used, so strangers cannot fill a table.
+"""Challenges for authenticators. A challenge needs no row in the store until it is used. So strangers cannot fill a table.
 
 A challenge has 256 random bits and the time of its end. A MAC binds these bits and this time to one browser and one HTML form.
 All gateways on one store make the same MAC, so each of them can check the challenges of the others.

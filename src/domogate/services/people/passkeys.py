@@ -53,7 +53,7 @@ class Passkeys:
     async def ask_for_new(self, person: LoggedIn) -> dict[str, Any]:
         """Return the options with which the browser makes a new passkey.
 
-        All passkeys of a user have the same user handle (an id in WebAuthn), so a device keeps only one passkey of this user.
+        All passkeys of a user have the same user handle (an id in WebAuthn). So a device keeps only one passkey of this user.
         """
         known = await self._store.list_passkeys(person.user.id)
         user_handle = known[0].user_handle if known else new_secret()
@@ -81,9 +81,9 @@ class Passkeys:
 
         Raises Invalid if the name is not valid.
 
-        If the person had no second factor before, all other sessions end, and the result is LoginComplete with a new session.
-        Otherwise the result is `person`. After LoginFailed or LoginExpired, no passkey was added, unless the password was
-        changed at the same time.
+        If the person had no second factor before, all other sessions end. Then the result is LoginComplete with a new session.
+        Otherwise the result is `person`. After LoginFailed or LoginExpired, no passkey was added. There is one exception: the
+        password was changed at the same time.
         """
         check_name(name)
         read = await self._read(answer, person.form_token)
@@ -186,7 +186,7 @@ class Passkeys:
     async def _verify(self, answer: UnverifiedAnswer, expected: User | None) -> tuple[User, Passkey, int]:
         """Verify the answer. Return the user, the passkey and the authenticator's count of signatures. Raises _NotProven.
 
-        `expected` is the user whose password was entered before. None if the login is without a password.
+        `expected` is the user whose password was entered before. It is None if the login is without a password.
         """
         passkey = await self._store.find_passkey(answer.credential_id)
         user = None if passkey is None else await self._store.find_user(passkey.user_id)
@@ -211,7 +211,7 @@ class Passkeys:
 class _NotProven(Exception):
     """The answer does not prove that the person has the passkey.
 
-    `reason` and `what` are for the audit log; the person does not see them.
+    `reason` and `what` are for the audit log. The person does not see them.
     """
 
     def __init__(self, reason: str, what: str) -> None:

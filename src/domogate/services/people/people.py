@@ -64,10 +64,11 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         """Invite a person. An active user becomes a member at once. Other people get an account and a link to set a password.
 
         With `link=False` no link is made. Then an operator has to give the person a link. If `show_link` is true, no mail is
-        sent; if a link was made, the result has its URL.
+        sent. If a link was made, the result has its URL.
 
-        Raises NotFound if there is no such plant, Invalid if the e-mail address or the limits are refused, and Conflict if the
-        person has access or an invitation already. Raises MailFailed if the mail fails; then the invitation is stored already.
+        Raises NotFound if there is no such plant. Raises Invalid if the e-mail address or the limits are refused. Raises
+        Conflict if the person has access or an invitation already. Raises MailFailed if the mail fails. Then the invitation is
+        stored already.
         """
         stored = await self._get_stored(plant_id)
         plant = stored.plant
@@ -108,7 +109,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def allow(self, plant_id: Id, user_id: Id, *, limits: Limits | None = None, by: Actor = COMMAND_LINE) -> None:
         """Make a user a member of the plant, even if the user is not active. Do nothing if the user is a member already.
 
-        Raises NotFound if there is no such plant or user, and Invalid if the limits are refused.
+        Raises NotFound if there is no such plant or user. Raises Invalid if the limits are refused.
         """
         stored = await self._get_stored(plant_id)
         await self.get_user(user_id)
@@ -119,10 +120,10 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def set_limits(self, plant_id: Id, user_id: Id, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
         """Replace the limits of a member. None removes the limits. The change takes effect with the next request.
 
-        If the new limits have other places, or an earlier or new period, the member does not get earlier events any more.
+        The new limits may have other places, or an earlier or new period. Then the member does not get earlier events any more.
 
-        Raises NotFound if there is no such plant or member, Conflict if the user owns the plant, and Invalid if the limits are
-        refused.
+        Raises NotFound if there is no such plant or member, and Invalid if the limits are refused. Raises Conflict if the user
+        owns the plant.
         """
         stored = await self._get_stored(plant_id)
         if user_id == stored.plant.owner.user_id:
@@ -138,7 +139,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def set_invitation_limits(self, plant_id: Id, email: str, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
         """Replace the limits of an open invitation. None removes the limits.
 
-        Raises NotFound if there is no such plant or invitation, and Invalid if the limits are refused.
+        Raises NotFound if there is no such plant or invitation. Raises Invalid if the limits are refused.
         """
         stored = await self._get_stored(plant_id)
         key = email_key(email)
@@ -165,7 +166,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """Remove the user's rights on the plant. The removal takes effect with the next request.
 
-        Raises NotFound if there is no such plant or member, and Conflict if the user owns the plant.
+        Raises NotFound if there is no such plant or member. Raises Conflict if the user owns the plant.
         """
         plant = await self.get_plant(plant_id)
         if user_id == plant.owner.user_id:
@@ -219,7 +220,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """Mark the plant as removed. `by` must be the owner of the plant, an operator or the command line.
 
-        For some time the operation E6 (all plants) lists the plant as removed; other operations hide it (Decision 0009). Raises
+        For some time the operation E6 (all plants) lists the plant as removed. Other operations hide it (Decision 0009). Raises
         NotFound, Forbidden, and Conflict if the plant is removed already.
         """
         await self._set_status(plant_id, PlantStatus.REMOVED, by)

@@ -20,9 +20,9 @@ class SecondFactorChanges(SessionRecords):
     ) -> LoginComplete | LoginFailed:
         """Set up the authenticator app during a login, for a user without the second factor that the gateway requires.
 
-        The user's earlier sessions end, and a new session starts. The result is LoginFailed if the code is refused, or if the
-        password or the second factor was changed since the password was checked. `replaces` is the cookie that the browser
-        already has.
+        The user's earlier sessions end, and a new session starts. The result is LoginFailed if the code is refused. It is also
+        LoginFailed if the password or the second factor was changed since the check of the password. `replaces` is the cookie
+        that the browser already has.
         """
         user = await self._add_second_factor(pending.user, secret, code, address)
         if user is None:

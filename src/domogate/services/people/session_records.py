@@ -177,7 +177,7 @@ class SessionRecords:
         """Return whether the password of this login is still the user's password. If not, end the new session.
 
         The check of a password takes a long time. During the check, a password change can store the new password and end all
-        sessions. A session that is added after the password change would stay valid, although it began with the old password.
+        sessions. A session that is added after the password change would stay valid. But it began with the old password.
         """
         now = await self._store.find_user(user.id)
         if now is not None and now.password_hash == user.password_hash:

@@ -28,12 +28,12 @@ class Sessions(SecondFactorChanges):
     async def log_in(
         self, email: str, password: str, otp: str | None, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | SecondFactorNeeded | LoginFailed | LoginThrottled:
-        """Check the password and then, if the person has a second factor, the code `otp`.
+        """Check the password. If the person has a second factor, then check the code `otp`.
 
         `email` is an e-mail address or a login name.
 
-        The result is SecondFactorNeeded if the person has a second factor and `otp` is None, or if the person must first set up
-        a second factor.
+        The result is SecondFactorNeeded if the person has a second factor and `otp` is None. It is also SecondFactorNeeded if
+        the person must first set up a second factor.
 
         `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.
         """
@@ -109,9 +109,9 @@ class Sessions(SecondFactorChanges):
         return LoginFailed()
 
     async def confirm_password(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
-        """Return None if the password is right, otherwise the reason why it is refused.
+        """Return None if the password is right. Otherwise return the reason why it is refused.
 
-        Pages ask for the password before critical changes, because another person may use the browser.
+        Pages ask for the password before critical changes. The reason: another person may use the browser.
         """
         wait = await self._throttles.passwords.admit(person.user.email, address)
         if wait > 0:
@@ -124,7 +124,7 @@ class Sessions(SecondFactorChanges):
         return None
 
     async def confirm_person(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
-        """Return None if the password is right, or if it is empty and the login was recent.
+        """Return None if the password is right. Also return None if the password is empty and the login was recent.
 
         Otherwise return the reason why the password is refused.
         """
