@@ -36,10 +36,10 @@ _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 """If the end of an order is not on disk yet: the number of lookups for this end, and the seconds between two lookups."""
 _LAST_LOOKUP = 0.15
-"""In seconds. The gateway looks for the end of an order until this long after the deadline, and then no more.
+"""In seconds. The gateway looks for the end of an order until this long after the deadline. Then it stops looking.
 
 If the database does not answer, the gateway also waits at most this long for it. The outcome of an order may come 0.1 s after
-the deadline (`driving/calls.py`), so the caller gets an answer at most 0.25 s after the deadline.
+the deadline (`driving/calls.py`). So the caller gets an answer at most 0.25 s after the deadline.
 """
 
 # When plugs fail in different ways, the answer has the worst fault (Decision 0024).
@@ -74,8 +74,8 @@ class Control:
     def find_fresh(self, view: ModuleView) -> State | None:
         """Return the state if the module can be reached, does not move, and its driver confirmed the state recently.
 
-        If the result is None, call `read_state`. A confirmation whose time is far in the future does not count as recent: the
-        clock was set back after it.
+        If the result is None, call `read_state`. A confirmation whose time is far in the future does not count as recent. In
+        this case the clock was set back after it.
         """
         state = view.state
         if not view.reachable or abs(self._clock.now() - view.confirmed_at) > self._max_ages[view.module.kind]:
@@ -149,8 +149,8 @@ class Control:
     ) -> Report:
         """Send a command. `key` is the id of the order, and `by` is the person who sends the command.
 
-        Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal. Raises OrderKeyTaken if `key` was used for another
-        command or module, or if it was used before and `once` is true.
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal. Raises OrderKeyTaken if `key` was used for another command
+        or module. Also raises it if `key` was used before and `once` is true.
         """
         return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by, once=once))
 
@@ -159,9 +159,9 @@ class Control:
     ) -> OrderRecord:
         """Send a command, and return the record of the order. A failure of the device is in the record and is not raised.
 
-        `key` is an idempotency key: a repeated key returns the same record and sends nothing. Raises OrderKeyTaken if
-        the key was used for another command or module, ValueOutOfRange if the key is not valid, and Internal if the store fails
-        or the plant has too many calls.
+        `key` is an idempotency key. A repeated key returns the same record and sends nothing. Raises OrderKeyTaken if the key
+        was used for another command or module. Raises ValueOutOfRange if the key is not valid. Raises Internal if the store
+        fails or the plant has too many calls.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
@@ -194,8 +194,8 @@ class Control:
     async def _find_ended(self, order: Order) -> OrderRecord | None:
         """Wait until the record of the order has a final state, and return the record.
 
-        After `_LOOKUPS` lookups, or `_LAST_LOOKUP` seconds after the deadline, return the record as it is. Return None if the
-        store has no record of the order.
+        The lookups end after `_LOOKUPS` lookups, or `_LAST_LOOKUP` seconds after the deadline. Then return the record as it is.
+        Return None if the store has no record of the order.
         """
         for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)
@@ -207,7 +207,7 @@ class Control:
     async def queue(self, plant_id: Id, steps: Sequence[SceneStep], *, by: Id | None = None) -> Sequence[Order]:
         """Write all steps as queued orders in one commit, and return the orders. Raises Internal if the store fails.
 
-        The steps for one module are sent one after the other, so later steps have later deadlines.
+        The steps for one module are sent one after the other. So later steps have later deadlines.
         """
         now = self._clock.now()
         steps_before: Counter[Id] = Counter()

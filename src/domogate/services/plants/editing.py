@@ -175,9 +175,9 @@ def _only_if_equal(checked: EstatePlant, edit: Callable[[EstatePlant], EstatePla
 class PlantEditor:
     """Changes plants.
 
-    Each change is checked by the same rules as an estate file, and then made in one transaction on the plant as it is stored at
-    this time. Raises Invalid if the check finds problems. Raises NotFound if there is no such plant, and Conflict if the change
-    does not fit the stored data, for example if a floor is deleted that still has ambients.
+    Each change is checked by the same rules as an estate file. Then the change is made in one transaction, on the plant as it
+    is stored at this time. Raises Invalid if the check finds problems. Raises NotFound if there is no such plant. Raises
+    Conflict if the change does not fit the stored data. An example is the deletion of a floor that still has ambients.
     """
 
     def __init__(self, store: EditingStore, check: PlantCheck) -> None:

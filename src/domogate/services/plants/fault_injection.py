@@ -55,12 +55,12 @@ class FaultInjector:
     ) -> Sequence[Injection]:
         """Inject a fault into a module, or into the whole plant if `module_id` is None. Return the injections.
 
-        Usually there is one injection. If the fault BATTERY or FAILURE is injected into a whole plant, each module that can
+        Usually there is one injection. But BATTERY or FAILURE can be injected into a whole plant. Then each module that can
         have this fault gets its own injection.
 
         Raises NoSuchPlant if the plant does not exist or was removed. Raises ValueOutOfRange if the fault cannot have this
-        value, or if `until` has passed. Raises NoSuchModule if there is no such module, or if the module or all modules of the
-        plant cannot have the fault with this value.
+        value, or if `until` has passed. Raises NoSuchModule if there is no such module, or if the module cannot have the fault
+        with this value. For a whole plant, this method raises it if no module can have the fault with this value.
         """
         _check_value(fault, value)
         if until is not None and not self._clock.now() < until:
@@ -146,7 +146,7 @@ def _find_targets(stored: StoredPlant, module_id: Id | None, fault: InjectedFaul
 
 
 def _find_kinds(fault: InjectedFault, value: str) -> Collection[DeviceKind] | None:
-    """Return the kinds of modules that can have this fault; None means all kinds.
+    """Return the kinds of modules that can have this fault. None means all kinds.
 
     Failure types BLOCK.… are for units, REMOTE.… for controllers (Spec 2.15).
     """

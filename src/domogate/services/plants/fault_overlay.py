@@ -77,7 +77,7 @@ class FaultOverlay:
     def cover(self, report: Report, now: float) -> Report | None:
         """Return the report with the injected faults.
 
-        Return None if the fault `offline` or `slow` is injected into the module: then clients get no reports of the module.
+        Return None if the fault `offline` or `slow` is injected into the module. Then clients get no reports of the module.
         """
         if self.find(report.module_id, InjectedFault.OFFLINE, now) or self.find(report.module_id, InjectedFault.SLOW, now):
             return None
@@ -113,7 +113,10 @@ def overlay_of(injections: Sequence[Injection]) -> FaultOverlay | None:
 
 
 def cover_answer(overlay: FaultOverlay, answer: Report, now: float) -> Report:
-    """Return the answer of a driver with the injected faults, also with faults that are newer than the question or order."""
+    """Return the answer of a driver with the injected faults.
+
+    Faults that are newer than the question or order count too.
+    """
     absent = overlay.report_absence(Id(answer.plant_id), Id(answer.module_id), now)
     if absent is not None:
         return absent
@@ -146,7 +149,7 @@ def list_covered(stored: StoredPlant, overlay: FaultOverlay, now: float) -> list
 
 
 def list_uncovered(stored: StoredPlant, before: FaultOverlay | None, after: FaultOverlay | None) -> list[Id]:
-    """Return the modules with a cleared fault: a fault in the overlay `before` that is not in the overlay `after`.
+    """Return the modules with a cleared fault. Such a fault is in the overlay `before`, but not in the overlay `after`.
 
     Also return the modules whose stored absence comes from a fault `offline` that is not in `after`.
     """

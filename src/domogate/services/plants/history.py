@@ -19,12 +19,12 @@ _PRUNE_EVERY = 3600.0
 _CHECK_EVERY = 60.0
 _HOUR, _DAY = 3600.0, 86_400.0
 _PAGE = 5_000
-"""The number of rows of an export that are in memory at the same time, unless a single interval has more rows."""
+"""The number of rows of an export in memory at the same time. If a single interval has more rows, the number is higher."""
 _FIRST_SPANS = 1_000
 _MOST_IN_A_SPAN = 1_000_000
 """The largest number of rows that are read for one interval.
 
-For single readings, an interval is a second, and no module sends so many readings in a second.
+For single readings, an interval is a second. No module sends so many readings in a second.
 """
 
 Page = Sequence[tuple[Id, ReadingSummary]]
@@ -56,7 +56,7 @@ class History:
         """All times are in seconds. If `audit_kept` is None, audit records are never removed.
 
         `token_lifetime` is the longest lifetime of a token. Codes, refresh tokens and grants are kept for at least this time
-        after their end, because a token that was made with them may still be valid.
+        after their end. A token that was made with them may still be valid.
         """
         self._store = store
         self._clock = clock
@@ -194,8 +194,8 @@ def _summary_of_one(measure: str, reading: Reading) -> ReadingSummary:
 async def _walk(fetch: _Fetch, since: float, until: float, width: float) -> AsyncIterator[Sequence[ReadingSummary]]:
     """Fetch the data of the period in windows (shorter periods), and yield the data of each window.
 
-    A window has a whole number of intervals of `width` seconds. A window with little data is followed by a
-    larger window, so years without data take little time.
+    A window has a whole number of intervals of `width` seconds. A window with little data is followed by a larger window. So
+    years without data take little time.
     """
     at, end, spans = math.floor(since / width), math.floor(until / width) + 1, _FIRST_SPANS
     while at < end:

@@ -34,8 +34,8 @@ class UnplacedModule(msgspec.Struct, frozen=True):
 class Placement(msgspec.Struct, frozen=True):
     """The result of a placement.
 
-    `placed` has the modules that were added, `known` the ids of the modules that the plant already had. `left` has the modules
-    that were not added, because the pattern found no room (ambient) of the plant for them, or several rooms.
+    `placed` has the modules that were added. `known` has the ids of the modules that the plant already had. `left` has the
+    modules that were not added. For each of them, the pattern found no room (ambient) of the plant, or several rooms.
     """
 
     placed: list[ModuleInRoom]
@@ -44,7 +44,9 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 def parse_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression that finds the room in the name of a device: `{room}_*` finds the room 101 in `101_lamp`.
+    """Return a regular expression that finds the room in the name of a device.
+
+    For example, `{room}_*` finds the room 101 in `101_lamp`.
 
     Raises ValueError if the pattern does not contain {room} exactly once, or has too many wildcards.
     """
@@ -59,7 +61,7 @@ def parse_pattern(pattern: str) -> re.Pattern[str]:
 def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, suggest: bool = False) -> int | str:
     """Find the room in the name of the device. Return the index of this room in `rooms`, or the reason why no room was found.
 
-    If `suggest` is true, the reason names a room with a similar name. Finding a similar name takes milliseconds, so do not use
+    If `suggest` is true, the reason names a room with a similar name. Finding a similar name takes milliseconds. So do not use
     `suggest` for many devices.
     """
     match = pattern.fullmatch(device) if len(device) <= _LONGEST_NAME else None
@@ -74,7 +76,7 @@ def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, 
 
 
 def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) -> str:
-    """Return the device's name without the room: "Reading lamp" for `101_reading_lamp`.
+    """Return the device's name without the room. Example: "Reading lamp" for `101_reading_lamp`.
 
     If the name is one of `taken` (the names in the room, in lower case), a number is added.
     """
@@ -90,8 +92,8 @@ def place_modules(draft: TopologyDraft, modules: Sequence[Row[Module]], pattern:
     """Add the modules to the plant. The pattern chooses rooms for modules without an ambient. Without a pattern, these modules
     get no room.
 
-    The pattern finds the room in the name of a module, and the module is added under its name without the room. It is added
-    only if the pattern finds exactly one room.
+    The pattern finds the room in the name of a module. The module is added under its name without the room. It is added only if
+    the pattern finds exactly one room.
     """
     rooms = [ambient for ambient, _ in draft.ambients.values()]
     taken = {room.id: {module.name.casefold() for module in room.modules} for room in rooms}

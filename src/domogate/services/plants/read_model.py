@@ -1,7 +1,7 @@
 """The read model: rights, topology and last states of the plants that this process serves.
 
-A read from memory does not wait, runs no SQL and uses no other thread. A plant is loaded from the store at its first use;
-memory is bounded. The change feed updates the read model. After a write, the read model is updated before the caller of the
+A read from memory does not wait, runs no SQL and uses no other thread. A plant is loaded from the store at its first use.
+Memory is bounded. The change feed updates the read model. After a write, the read model is updated before the caller of the
 write continues (Decision 0006). `Control.refresh`, which asks a device for its state, also writes the answer to the read model.
 """
 
@@ -32,7 +32,7 @@ class ReadModelStore(PlantStore, SparePartStore, Protocol):
 class ModuleView(msgspec.Struct, eq=False, gc=False):
     """A module and its last state.
 
-    A process may hold 100,000 modules, so the garbage collector does not visit them (`gc=False`). This is safe, because no view
+    A process may hold 100,000 modules. So the garbage collector does not visit them (`gc=False`). This is safe, because no view
     is part of a reference cycle.
     """
 
@@ -133,9 +133,9 @@ class ReadModel:
     def __init__(self, store: ReadModelStore, *, max_modules: int) -> None:
         self._store = store
         self._new_states: dict[Id, list[dict[Id, tuple[int, StateChanged]]]] = {}
-        """For each read of a plant from the store: the newest state of each module that was committed meanwhile.
+        """For each read of a plant from the store, the newest state of each module that was committed meanwhile.
 
-        These states are added to the plant. The plant is not read again for them: the modules of a large plant report so often
+        These states are added to the plant. The plant is not read again for them. The modules of a large plant report so often
         that each attempt would be out of date.
         """
         self._plants: FeedCache[Id, PlantView] = FeedCache(

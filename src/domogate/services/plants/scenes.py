@@ -23,8 +23,8 @@ class Scenes:
     async def run_scene(self, plant_id: Id, scene: Module, *, by: Id | None = None) -> None:
         """Start the scene. Wait until all steps are on disk, but not until they are executed.
 
-        If this process ends after that, the next process executes the remaining steps whose deadline has not passed. Raises
-        Internal if the steps cannot be written.
+        If this process ends after that, the next process executes the remaining steps. It executes only steps whose deadline
+        has not passed. Raises Internal if the steps cannot be written.
 
         If a step fails, the other steps are still executed. Steps for the same module stay in order.
         """

@@ -1,7 +1,7 @@
 """Finds out who is calling, and decides whether a person may see a module of a plant now.
 
-The functions that decide about rights are not coroutines, because they need only the read model. A guest may see some parts of
-a plant for some time. So callers use the plant as `Access` shows it, and check again when the time `Access.until` has passed.
+The functions that decide about rights are not coroutines. They need only the read model. A guest may see some parts of a plant
+for some time. So callers use the plant as `Access` shows it. They check again when the time `Access.until` has passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -100,7 +100,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     def may_see(self, module_id: Id | None) -> bool:
         """Whether the viewer's scopes allow reading the state of this module.
 
-        If `module_id` is None: whether the scopes allow reading the name and topology of the plant.
+        If `module_id` is None, whether the scopes allow reading the name and topology of the plant.
         """
         if module_id is None:
             scopes = SITE_SCOPES if self.plant.plant.emergency_lighting else PLANT_SCOPES
@@ -113,8 +113,9 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
     """Return the access of the viewer to the plant. `plant` is the plant with `plant_id` in the read model, or None.
 
     Raises NoSuchPlant if the plant does not exist or is not active. Otherwise raises NotYourPlant if the person has no rights
-    on the plant now (Decision 0016), or did not choose the plant for the application. So an application learns nothing about a
-    plant that the person did not choose: the answer is the same as for a plant of other people (Decision 0079).
+    on the plant now (Decision 0016). Also raises it if the person did not choose the plant for the application. So an
+    application learns nothing about a plant that the person did not choose. The answer is the same as for a plant of other
+    people (Decision 0079).
     """
     if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
         raise NoSuchPlant(f"no plant has the id {plant_id}")
@@ -138,7 +139,7 @@ def is_chosen(granted: frozenset[Id] | None, plant_id: Id) -> bool:
 class PlantList(msgspec.Struct, frozen=True):
     """The plants that one person may see.
 
-    The list is valid until the time `until`: then the period of the person, as guest of a plant, begins or ends.
+    The list is valid until the time `until`. At this time, the period of the person, as guest of a plant, begins or ends.
     """
 
     plants: list[Plant]
@@ -146,7 +147,7 @@ class PlantList(msgspec.Struct, frozen=True):
     left_out: str = ""
     """A text that identifies the person's plants that are not in this list.
 
-    This text is a part of the keys of cached answers, because the answers differ for different lists.
+    This text is a part of the keys of cached answers. The answers differ for different lists.
     """
 
 
@@ -155,8 +156,8 @@ def list_own_plants(
 ) -> PlantList:
     """Return the person's active plants, and the plants that were removed since `removed_since`.
 
-    If the person is a guest of a plant, the returned plant names only the owner and this guest, and no other people. A plant is
-    left out while the guest's period is not running.
+    If the person is a guest of a plant, the returned plant names only the owner and this guest. A plant is left out while the
+    guest's period is not running.
 
     `granted` are the plants that the person chose for the application. None means all plants.
     """

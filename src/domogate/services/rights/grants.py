@@ -1,6 +1,6 @@
 """Checks whether a grant is still valid, and which scopes it gives.
 
-Webhooks and tickets need this check, because they are used without the token with which they were made.
+Webhooks and tickets need this check. They are used without the token with which they were made.
 """
 
 import msgspec
@@ -27,7 +27,7 @@ class GrantHolder(msgspec.Struct, frozen=True):
 def is_foreign_grant(grant_id: Id) -> bool:
     """Whether another issuer gave this grant.
 
-    The id of such a grant is computed from its issuer, person and client (UUID version 5); our ids are random.
+    The id of such a grant is computed from its issuer, person and client (UUID version 5). Our ids are random.
     """
     # The characters of the version and of the variant (RFC 9562 §4). `uuid.UUID` takes much longer.
     return grant_id[14] == "5" and grant_id[19] in "89ab"
@@ -36,8 +36,8 @@ def is_foreign_grant(grant_id: Id) -> bool:
 async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id, client_id: str) -> GrantHolder:
     """Return the user and the scopes of a valid grant.
 
-    Raises GrantEnded if the user is not active, or if the user, the application or the grant does not exist any more, or if
-    the grant was revoked.
+    Raises GrantEnded if the user is not active, or if the grant was revoked. Also raises it if the user, the application or the
+    grant does not exist any more.
     """
     user = await identities.find_user(user_id)
     if user is None or not user.active:

@@ -64,8 +64,8 @@ def _weigh(views: Iterable[PlantView]) -> int:
 def limit_topology(whole: Topology, limits: Limits) -> Topology:
     """Return the topology within the limits.
 
-    A scene is included if all its steps are within the limits, and if the scene itself is within the limits. A scene in no
-    ambient is also included if it has steps and all of them are within the limits.
+    A scene is included if all its steps and the scene itself are within the limits. A scene in no ambient is also included if
+    it has steps and all of them are within the limits.
     """
     floors, ambients, modules = map(frozenset, limits.places)
     within = {module.id for module in whole.modules if module.id in modules}
