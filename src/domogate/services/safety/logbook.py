@@ -1,6 +1,6 @@
 """The test schedule of a site, the spare parts to order, the logbook, and a report with all three.
 
-This module uses only the store, so the command line needs no running gateway.
+This module uses only the store. So the command line needs no running gateway.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -64,7 +64,7 @@ class SafetyLogbook:
         return order(needs, {reference: await self._store.find_spare_parts(reference) for reference in references})
 
     async def list_entries(self, plant_id: Id, wanted: LogbookFilter, limit: int, after: int = 0) -> Sequence[StoredEntry]:
-        """Return the first `limit` entries that `wanted` selects and whose numbers are greater than `after`.
+        """Return the first `limit` entries that `wanted` selects. Their numbers are greater than `after`.
 
         Raises NotFound if there is no such site.
         """
@@ -72,9 +72,9 @@ class SafetyLogbook:
         return await self._store.list_logbook(plant_id, wanted, limit, after)
 
     async def make_report(self, plant_id: Id, since: float | None = None, until: float | None = None) -> SafetyReport:
-        """Make a safety report. The default of `until` is now, the default of `since` is one month before `until`.
+        """Make a safety report. The default of `until` is now. The default of `since` is one month before `until`.
 
-        Raises NotFound if there is no such site, and Invalid if the period ends before it begins.
+        Raises NotFound if there is no such site. Raises Invalid if the period ends before it begins.
         """
         now = self._clock.now()
         end = now if until is None else clamp(until)
@@ -99,12 +99,12 @@ class SafetyLogbook:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> StoredEntry:
-        """Add an entry that a person writes. `at` is the time of the work; the default is now.
+        """Add an entry that a person writes. `at` is the time of the work. The default is now.
 
         `by` is the name of the person in the entry. `who` is the actor in the audit log.
 
-        Raises NotFound if there is no such site or module. Raises Invalid if only the gateway writes entries of this kind, if a
-        text is not valid, or if `at` is in the future or before 1970.
+        Raises NotFound if there is no such site or module. Raises Invalid if only the gateway writes entries of this kind, or
+        if a text is not valid. Also raises it if `at` is in the future or before 1970.
         """
         plant = await self._find(plant_id)
         if not kind.by_hand:

@@ -41,9 +41,10 @@ class OrderLine(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """The parts to order (`lines`). `without_parts`: the needs for which no spare part of the right type is stored.
+    """The parts to order (`lines`). `without_parts` has the needs for which no spare part of the right type is stored.
 
-    A failure that no part repairs (its type is not in `PART_FOR`) is neither in `lines` nor in `without_parts`.
+    Some failures have a type that is not in `PART_FOR`. No part repairs them, so they are neither in `lines` nor in
+    `without_parts`.
     """
 
     lines: tuple[OrderLine, ...]
@@ -73,7 +74,7 @@ def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, 
 def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> OrderList:
     """Return the parts to order for these needs.
 
-    `parts_of` has the spare parts for each unit reference (E19), or None if no spare parts are stored for a unit reference.
+    `parts_of` has the spare parts for each unit reference (E19). It has None if no spare parts are stored for a unit reference.
     """
     wanted: dict[tuple[str, SparePartType], list[tuple[SparePart, Need]]] = {}
     without = []
@@ -94,7 +95,7 @@ def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> O
 def _add(quantities: list[str]) -> str:
     """Return the sum as a text.
 
-    If a quantity is not a number, for example "a pair", the text says how many times this quantity is needed.
+    A quantity may be no number, for example "a pair". Then the text says how many times this quantity is needed.
     """
     total = sum(int(text) for text in quantities if _is_number(text))
     others: dict[str, int] = {}

@@ -12,9 +12,9 @@ from domogate.domain.states import EmergencyState
 DAY = 86_400.0
 MONTHS_BETWEEN = {EmergencyTestKind.FUNCTION: 1, EmergencyTestKind.DURATION: 12}
 DUE_SOON = {EmergencyTestKind.FUNCTION: 7 * DAY, EmergencyTestKind.DURATION: 30 * DAY}
-"""In seconds: how long before its due time a test begins to count as due soon.
+"""The time before its due time at which a test begins to count as due soon, in seconds.
 
-This is longer for a duration test: people must plan this test, because it empties the batteries.
+This is longer for a duration test. People must plan this test, because it empties the batteries.
 """
 
 # The clock of a unit may be wrong. Times outside these limits are replaced by the limit, because datetime cannot handle them.
@@ -36,9 +36,9 @@ class TestStanding(StrEnum):
 class PlannedTest(msgspec.Struct, frozen=True):
     """The schedule of one kind of test of one unit: the last finished test, the next test, and whether a test is running.
 
-    If the unit was never tested, the first test is due at once: `due_at` is the time at which the unit was commissioned or
-    began to charge, or None if no such time is known. The first test is overdue one month (function test) or one year
-    (duration test) after `due_at`.
+    If the unit was never tested, the first test is due at once. Then `due_at` is the time at which the unit was commissioned or
+    began to charge. It is None if no such time is known. The first test is overdue some time after `due_at`: one month for a
+    function test, one year for a duration test.
 
     `due_at` is also None if the time of the last test is not known.
     """
@@ -51,7 +51,10 @@ class PlannedTest(msgspec.Struct, frozen=True):
 
 
 def add_months(at: float, months: int) -> float:
-    """Return the same day and time (UTC) `months` months later, or the last day of that month if the month has no such day."""
+    """Return the same day and time (UTC) `months` months later.
+
+    If that month has no such day, return its last day.
+    """
     moment = datetime.fromtimestamp(clamp(at), UTC)
     years, month = divmod(moment.month - 1 + months, 12)
     year = moment.year + years
@@ -76,9 +79,9 @@ def plan_test(
 ) -> PlannedTest:
     """Compute when the next test is due.
 
-    A failed test also counts as a test: its failure is reported, and the next test is due at the usual time. A unit whose clock
-    is wrong may report a test that ends in the future. Then `logged_at` counts: the time of this test in the logbook. If the
-    logbook does not have it, nobody knows when the unit was tested, and the test is overdue.
+    A failed test also counts as a test. Its failure is reported, and the next test is due at the usual time. A unit whose clock
+    is wrong may report a test that ends in the future. Then `logged_at` counts, which is the time of this test in the logbook.
+    If the logbook does not have it, nobody knows when the unit was tested. Then the test is overdue.
     """
     last = last_test(kind, state)
     under_way = state.testing is kind

@@ -104,8 +104,8 @@ def read_site(
 ) -> SafetySite:
     """Return the site with its controllers, units and tests.
 
-    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` is for
-    tests that end in the future (`list_future_tests`): it has the time of each such test in the logbook.
+    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` is for tests
+    that end in the future (`list_future_tests`). It has the time of each such test in the logbook.
     """
     places = places_of(plant.topology)
 

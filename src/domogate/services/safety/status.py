@@ -52,8 +52,8 @@ _UNREACHABLE = {
 def list_controllers(plant: PlantView) -> list[ControllerReport]:
     """Return the controllers of the site with their units, in their last known states.
 
-    A guest sees only the units within the guest's limits. The alert of a controller, and the time of the alert, are the same
-    for a guest as for the owner (Decision 0022).
+    A guest sees only the units within the guest's limits. A guest and the owner see the same alert of a controller, with the
+    same time (Decision 0022).
     """
     units: dict[Id, list[UnitReport]] = {}
     for view in plant.modules.values():
@@ -67,7 +67,10 @@ def list_controllers(plant: PlantView) -> list[ControllerReport]:
 
 
 def is_in_alert(controller: Module, failing_units: int) -> bool:
-    """Whether the number of units in failure is at least the alert level of the controller, which is also a number of units."""
+    """Whether the number of units in failure is at least the alert level of the controller.
+
+    The alert level is also a number of units.
+    """
     return failing_units >= _controller_detail(controller).alert_level
 
 

@@ -32,7 +32,7 @@ class TicketAudit:
             self._note(AuditAction.PICTURE_TAKEN, permit, AuditResult.OK, address)
 
     def note_refused(self, action: AuditAction, permit: Permit | None, reason: Reason | None, address: str) -> None:
-        """Record a refusal. `permit` is None if the permit was not valid: then the user is unknown.
+        """Record a refusal. `permit` is None if the permit was not valid. Then the user is unknown.
 
         `reason` is None for an internal error.
         """

@@ -17,8 +17,7 @@ class Tickets:
     """Issues tickets for one action on one module.
 
     The header `typ` and the audience of a ticket differ from the header `typ` and the audience of a token. So a ticket is not
-    accepted as a token, and a token is not accepted as a ticket. A ticket names its grant and is refused if the grant was
-    revoked.
+    accepted as a token. A token is not accepted as a ticket. A ticket names its grant and is refused if the grant was revoked.
     """
 
     def __init__(self, signer: Signer, clock: Clock, issuer: str, lifetime: float) -> None:

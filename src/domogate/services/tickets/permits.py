@@ -79,7 +79,7 @@ async def sign_permit(signer: Signer, permit: Permit, *, typ: str, issuer: str, 
 async def read_permit(signer: Signer, signed: str, *, typ: str, issuer: str, audience: str) -> Permit:
     """Read and verify a permit. Raises NotRedeemed (INVALID) if it is not valid.
 
-    `Permit.check_time` checks the times. The error has no details, because details would help an attacker.
+    `Permit.check_time` checks the times. The error has no details. Details would help an attacker.
     """
     claims = await signer.read(signed, typ=typ) or {}
     try:

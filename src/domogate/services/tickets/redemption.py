@@ -54,7 +54,7 @@ class Redemption:
         """`in_cluster`: whether this gateway is a member of a cluster.
 
         A ticket must be used only once. Outside a cluster, the stored order of a ticket shows that the ticket was used. In a
-        cluster, the gateway that drives the plant may get the message with the same order twice, so an order that is already
+        cluster, the gateway that drives the plant may get the message with the same order twice. So an order that is already
         stored does not prove that the ticket was used before. So in a cluster, the store has a row for each used ticket.
         """
         self._store = store
@@ -86,7 +86,7 @@ class Redemption:
     async def redeem(self, ticket: str, address: str) -> Redeemed:
         """Use the ticket and command the device.
 
-        Raises NotRedeemed if the ticket is refused or the device fails, and Internal after an error of the gateway itself.
+        Raises NotRedeemed if the ticket is refused or the device fails. Raises Internal after an error of the gateway itself.
         """
         permit: Permit | None = None
         try:
@@ -139,7 +139,7 @@ class Redemption:
     async def take_picture(self, token: str, address: str) -> Picture:
         """Take a picture now. `token` is the picture token that `redeem` returned for this camera.
 
-        Raises NotRedeemed if the token is refused or the camera fails, and Internal after an error of the gateway itself.
+        Raises NotRedeemed if the token is refused or the camera fails. Raises Internal after an error of the gateway itself.
         """
         permit: Permit | None = None
         try:

@@ -1,6 +1,6 @@
-"""After too many refused tickets from one IP address, refuses all requests with tickets from this address for some seconds.
+"""After too many refused tickets from an IP address, refuses all its requests with tickets for some seconds.
 
-Tickets cannot be guessed, so this only saves CPU time: the check of a signature takes long. Each process counts separately, and
+Tickets cannot be guessed, so this only saves CPU time. The check of a signature takes long. Each process counts separately, and
 keeps its counts only for some seconds.
 """
 

@@ -16,7 +16,7 @@ class Reason(StrEnum):
     PASSWORD_TO_RENEW = "password-to-renew"
     TERMS_TO_ACCEPT = "terms-to-accept"
     NO_SUCH_DEVICE = "no-such-device"
-    """The plant or module does not exist any more, the module has another kind now, or a guest may not use the module now."""
+    """The plant or module does not exist any more. Or the module has another kind now, or a guest may not use it now."""
     USED = "used"
     CAMERA_OFF = "camera-off"
     DEVICE_OFFLINE = "device-offline"
