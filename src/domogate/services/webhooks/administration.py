@@ -79,7 +79,7 @@ class WebhookAdministration:
     def note(self, action: AuditAction, webhook: Webhook, who: str, address: str, **detail: str) -> None:
         """Write an entry to the audit log.
 
-        The entry does not have the URL of the webhook, because the URL often contains a secret.
+        The entry does not have the URL of the webhook. The URL often contains a secret.
         """
         self._audit.note(action, who=who, what=webhook_ref(webhook), result=AuditResult.OK, address=address, detail=detail)
 

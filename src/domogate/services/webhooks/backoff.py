@@ -20,10 +20,10 @@ def is_ahead(next_at: float, now: float) -> bool:
 
 
 def find_due_time(next_at: float, now: float) -> float:
-    """Return a time: attempts that are planned for this time or earlier are due now.
+    """Return a time. Attempts that are planned for this time or earlier are due now.
 
-    Usually the result is `now`. If `next_at` is too far in the future, because the clock was wrong when `next_at` was set, the
-    result is `next_at`. Then the attempt that is planned for `next_at` is due now.
+    Usually the result is `now`. If the clock was wrong when `next_at` was set, `next_at` may be too far in the future. In this
+    case, the result is `next_at`. Then the attempt that is planned for `next_at` is due now.
     """
     return now if next_at <= now or is_ahead(next_at, now) else next_at
 
@@ -31,8 +31,8 @@ def find_due_time(next_at: float, now: float) -> float:
 def retry_delay(attempts: int, retry_after: float | None = None) -> float:
     """Return the seconds to wait after this number of failed attempts.
 
-    `retry_after` is the delay that the receiver asks for. If it is longer than the usual delay, it is used instead,
-    but never more than `LONGEST_ASKED_FOR`.
+    `retry_after` is the delay that the receiver asks for. If it is longer than the usual delay, it is used instead. It is never
+    more than `LONGEST_ASKED_FOR`.
     """
     longest = min(LONGEST, FIRST * 2.0 ** min(max(attempts, 1) - 1, 30))
     jittered = longest * _random.uniform(0.8, 1.0)

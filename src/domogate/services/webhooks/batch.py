@@ -68,7 +68,7 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     is_transient: bool = False
     """Whether the receiver failed for a reason that may pass soon.
 
-    The value is False for an answer with a status 3xx or 4xx other than 429: the receiver would probably give the same answer
+    The value is False for an answer with a status 3xx or 4xx other than 429. The receiver would probably give the same answer
     again.
     """
 
@@ -83,9 +83,9 @@ def is_receiver_up(results: Sequence[DeliveryResult]) -> bool:
 
 
 def find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
-    """Return the results that show that the receiver is down: it did not answer, or it answered that it is busy.
+    """Return the results that show that the receiver is down. It did not answer, or it answered that it is busy.
 
-    The list is empty if the receiver accepted or refused another event of the batch: then the receiver is not down.
+    The list is empty if the receiver accepted or refused another event of the batch. Then the receiver is not down.
     """
     return [] if is_receiver_up(results) else [result for result in results if result.outcome in _DOWN]
 
@@ -100,7 +100,7 @@ It raises Undelivered if there is no answer.
 class DeliveryBatch:
     """Sends deliveries. If one must be tried again later, the later ones of its module wait.
 
-    It sends no more when the receiver seems to be down or answers 410, or after `stop`.
+    It sends no more after `stop`, or when the receiver answers 410 or seems to be down.
     """
 
     def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:
@@ -124,7 +124,7 @@ class DeliveryBatch:
     def _is_over(self) -> bool:
         """Whether the batch starts no more posts.
 
-        After a failure, the batch starts more posts only while it has started fewer than `AT_ONCE` posts in total: perhaps the
+        After a failure, the batch starts more posts only while it has started fewer than `AT_ONCE` posts in total. Perhaps the
         receiver works, and only this one post failed.
         """
         return self._stopped or (self._failed and self._started >= AT_ONCE)

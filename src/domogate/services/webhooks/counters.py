@@ -17,7 +17,7 @@ _NAME_OF: dict[Outcome, str] = {
 class DeliveryCounters:
     """Counts deliveries since the start of this process.
 
-    `dead` counts events that were given up; all other counters count attempts.
+    `dead` counts events that were given up. All other counters count attempts.
     """
 
     def __init__(self) -> None:

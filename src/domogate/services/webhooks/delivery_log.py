@@ -28,7 +28,8 @@ class DeliveryAttempt(msgspec.Struct, frozen=True):
 class DeliveryLog:
     """Keeps the last attempts of each webhook.
 
-    If too many webhooks have attempts, the log removes the attempts of the webhook whose last attempt is the oldest.
+    If too many webhooks have attempts, the log forgets one of these webhooks. It is the webhook whose last attempt is the
+    oldest.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -42,7 +42,7 @@ class WebhookFormats:
         self._recent: dict[int, tuple[Event | None, Module | None, Printed | None]] = {}
         """The last printed events by cursor, each with the event and the module that it was printed from.
 
-        The webhooks of a plant deliver the same event at nearly the same time, so the event is printed once for all of them.
+        The webhooks of a plant deliver the same event at nearly the same time. So the event is printed once for all of them.
         """
         self._printers: dict[WebhookFormat, Printer] = {WebhookFormat.CLOUDEVENTS: self._print_cloudevent, **(others or {})}
 

@@ -13,8 +13,8 @@ from domogate.services.webhooks.rights import WebhookEnded
 class WebhookProgress:
     """A webhook, with its position and its failures.
 
-    All methods raise WebhookEnded if the webhook was ended or removed. Methods that write also raise Fenced, if this gateway
-    of a cluster does not hold the plant any more.
+    All methods raise WebhookEnded if the webhook was ended or removed. Methods that write raise Fenced if this gateway of a
+    cluster does not hold the plant any more.
     """
 
     def __init__(self, webhook: Webhook, store: WebhookStore, clock: Clock) -> None:
@@ -34,7 +34,7 @@ class WebhookProgress:
     async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, is_up: bool) -> None:
         """Store that all changes up to `position` are handled, and store the `pending` deliveries.
 
-        `is_up`: whether the receiver accepted or refused an event. If it did, earlier failures are forgotten, so the delay
+        `is_up`: whether the receiver accepted or refused an event. If it did, earlier failures are forgotten. So the delay
         after the next failure is short. Otherwise a receiver that was unavailable still counts as unavailable.
         """
         if self.webhook.failing_since is not None and not is_up:
@@ -73,7 +73,7 @@ class WebhookProgress:
         return await self._wait(msgspec.structs.replace(self.webhook, problem=problem))
 
     async def forget_wait(self) -> None:
-        """Store that the webhook waits for nothing any more, if it waited for the user (`wait_for_user`).
+        """If the webhook waited for the user (`wait_for_user`), store that it waits for nothing any more.
 
         Call this only if nothing is pending and the receiver does not count as unavailable.
         """

@@ -84,9 +84,10 @@ class Webhooks:
         """Register a webhook. The webhook gets events from now on.
 
         Raises NoSuchPlant, NotYourPlant. Raises ScopeMissing if the scopes of the token allow none of these kinds of events.
-        Raises Forbidden if another issuer gave the token, and Invalid if the URL is not allowed. Raises Conflict if the
-        application has too many webhooks for this user and plant, or already has one with this URL. With the thermostat format,
-        also raises Conflict if the application already has a webhook with this format for this user and plant.
+        Raises Forbidden if another issuer gave the token. Raises Invalid if the URL is not allowed. Raises Conflict if the
+        application has too many webhooks for this user and plant. Also raises it if one of these webhooks has this URL. The
+        application may already have a webhook with the thermostat format for this user and plant. Then another one with this
+        format also raises Conflict.
         """
         scopes = tuple(sorted(scopes_for(kinds)))
         if principal.scopes.isdisjoint(scopes):
@@ -219,7 +220,9 @@ class Webhooks:
         return found[:limit]
 
     async def replay(self, principal: Principal, webhook_id: Id, cursors: Collection[int] | None, *, address: str = "") -> int:
-        """Try the dead letters with these cursors again (None means all dead letters), for a webhook of this client and user.
+        """Try the dead letters with these cursors again, for a webhook of this client and user.
+
+        None means all dead letters.
 
         Return the number of dead letters that are tried again. Raises NotFound, NoSuchPlant, NotYourPlant, or Conflict if the
         webhook has ended.

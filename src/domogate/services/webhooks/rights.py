@@ -37,7 +37,7 @@ class _Viewer(msgspec.Struct, frozen=True):
 
 
 class WebhookEnded(Exception):
-    """The webhook must end: nothing is delivered to it any more.
+    """The webhook must end. Nothing is delivered to it any more.
 
     The dispatcher stores the end of the webhook with the message of this exception. The message says why the webhook ended.
     If the message is empty, the store already knows the end, and nothing is stored.
@@ -69,7 +69,7 @@ class WebhookRights:
     ) -> None:
         """`is_current` returns whether the data of this gateway are recent enough.
 
-        The data are recent enough if this gateway has all changes that are older than `knowledge_bound` seconds (a setting).
+        This is so if this gateway has all changes that are older than `knowledge_bound` seconds (a setting).
         """
         self._identities = identities
         self._viewers = FeedCache(

@@ -21,8 +21,8 @@ _DELAY = 0.1
 class ShortRetries:
     """The recent attempts at one receiver.
 
-    The attempts are not stored. So in a new process, the receiver counts as down until it accepts an event: the delays after
-    failures are long (`backoff.py`).
+    The attempts are not stored. So in a new process, the receiver counts as down until it accepts an event. Then the delays
+    after failures are long (`backoff.py`).
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -57,7 +57,7 @@ class ShortRetries:
     def take(self, results: Iterable[DeliveryResult]) -> list[DeliveryResult]:
         """Return the results of events that are tried again soon, and count their failures.
 
-        Call this method only once for each batch, because it counts the failures.
+        Call this method only once for each batch. Each call counts the failures.
         """
         return [result for result in results if self._take(result)]
 

@@ -173,7 +173,8 @@ class WebhookWorker:
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None], *, is_up: bool) -> None:
         """Store refused changes, and later changes of the same modules, as pending. Add modules that must wait to `blocked`.
 
-        Then move the webhook's position forward: directly before the first change that was not tried and is not pending.
+        Then move the webhook's position forward. The new position is directly before the first change that was not tried and is
+        not pending.
         """
         pending = [
             self._to_pending(result)
@@ -195,7 +196,7 @@ class WebhookWorker:
         self._handled = {cursor for cursor in self._handled if cursor > position}
 
     async def _pause(self, deliveries: Sequence[Delivery], failures: Sequence[DeliveryResult]) -> float:
-        """Handle a receiver that is down: give up all events that are too old, and leave all other events in the feed.
+        """Handle a receiver that is down. Give up all events that are too old, and leave all other events in the feed.
 
         Return the time of the next attempt.
         """
@@ -217,9 +218,9 @@ class WebhookWorker:
     # pending deliveries
 
     async def _retry_pending(self) -> float | None:
-        """Retry the pending deliveries that are due, and then the later deliveries of the same modules, which waited.
+        """Retry the pending deliveries that are due. Then retry the later deliveries of the same modules, which waited.
 
-        If the worker must pause after these deliveries, return the time of the next attempt, otherwise None.
+        If the worker must pause after these deliveries, return the time of the next attempt. Otherwise return None.
         """
         store = self._context.store
         due_at = find_due_time(self.webhook.next_at, self._context.clock.now())
@@ -250,11 +251,13 @@ class WebhookWorker:
     async def _store_results(
         self, results: Sequence[DeliveryResult], open_modules: set[Id | None], failures: Collection[DeliveryResult]
     ) -> list[DeliveryResult]:
-        """Store the results. Return the results of events that are tried again after a short delay; these are not stored.
+        """Store the results.
 
-        `failures` are the results that show that the receiver is down. If there are any, a failed event is stored only if it
-        is too old, as a dead letter. Events that were not tried stay as they are in the store. If an event of a module must
-        wait, the module is removed from `open_modules`.
+        Return the results of events that are tried again after a short delay. These results are not stored.
+
+        `failures` are the results that show that the receiver is down. If there are any, a failed event is stored only if it is
+        too old. It is stored as a dead letter. Events that were not tried stay as they are in the store. If an event of a
+        module must wait, the module is removed from `open_modules`.
         """
         store = self._context.store
         writes: list[Awaitable[object]] = []
@@ -306,7 +309,7 @@ class WebhookWorker:
     async def _print(self, delivery: Delivery) -> Printed | None:
         """Return the body and the headers of the post for this event.
 
-        Return None if the event is not for this webhook, or if the application may not see it.
+        Return None if the event is not for this webhook. Also return None if the application may not see it.
 
         Raises WebhookEnded, OnHold, NotCurrent, Fenced.
         """
@@ -322,7 +325,7 @@ class WebhookWorker:
     async def _send(self, delivery: Delivery) -> Delivered | None:
         """Post one event, and return the answer of the receiver.
 
-        Return None, without a post, if the event is not for this webhook, or if the application may not see it.
+        Return None, without a post, if the event is not for this webhook. Do the same if the application may not see it.
 
         Raises Undelivered, WebhookEnded, OnHold, NotCurrent, Fenced.
         """
