@@ -1,9 +1,9 @@
 """Compares the clock of this machine with the last clock time that a gateway stored. Nothing is pruned while the two times are
 far apart.
 
-With a clock that is 400 days ahead, the gateway would prune all tokens and all history. But after a gateway was off for a long
-time, the two times are far apart although the clock is right. The gateway cannot distinguish these two cases, so an operator
-must confirm the clock (Decision 0071).
+With a clock that is 400 days ahead, the gateway would prune all tokens and all history. But a gateway may have been off for a
+long time. Then the two times are far apart although the clock is right. The gateway cannot distinguish these two cases, so an
+operator must confirm the clock (Decision 0071).
 """
 
 import time

@@ -52,7 +52,7 @@ class Reason(StrEnum):
 class Refused(Exception):
     """The service refused a request and changed nothing.
 
-    MailFailed is different: some changes may have been made before the mail failed, and these changes stay.
+    MailFailed is different. Some changes may have been made before the mail failed, and these changes stay.
     """
 
     def __init__(self, message: str, reason: Reason | None = None) -> None:

@@ -22,7 +22,9 @@ class RequestCounts(msgspec.Struct):
         )
 
     def find_percentile(self, bounds: Sequence[float], share: float) -> float | None:
-        """Return the duration in seconds that this share of the requests did not exceed, or None if there were no requests.
+        """Return the duration in seconds that this share of the requests did not exceed.
+
+        Return None if there were no requests.
 
         `bounds` are the upper bounds of the buckets. This function assumes that the durations in a bucket are evenly
         distributed. The last bucket has no upper bound. For a duration in this bucket, the function returns its lower bound.

@@ -84,6 +84,6 @@ def find_problems(
 def _count_server_errors(counters: Counters) -> int:
     """Return the number of answers with status 500.
 
-    Answers with 502, 503 or 504 are not counted: they say that a device or another server failed, not the gateway.
+    Answers with 502, 503 or 504 are not counted. They say that a device or another server failed, not the gateway.
     """
     return sum(counts.statuses.get(500, 0) for counts in counters.requests.values())
