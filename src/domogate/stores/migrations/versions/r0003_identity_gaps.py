@@ -1,7 +1,7 @@
-"""Adds to each user whether the e-mail address is verified, and to each grant its login factors (such as password or TOTP).
+"""Adds to each user whether the e-mail address is verified. Adds login factors (such as password or TOTP) to each grant.
 
-Also adds the address to which a one-time link was sent, and tables for login attempts and for the time step of the last TOTP
-code of each user: a code is accepted only once.
+Also adds the address to which a one-time link was sent, and a table for login attempts. Another table has the time step of the
+last TOTP code of each user. So a code is accepted only once.
 """
 
 import sqlalchemy as sa

@@ -38,7 +38,7 @@ def upgrade() -> None:
 def _renew_keys_of_emails() -> None:
     """Compute the keys of e-mail addresses again.
 
-    The old keys were casefolded, so different Unicode letters could give the same key. The keys of ASCII addresses stay the
+    The old keys were casefolded. So different Unicode letters could give the same key. The keys of ASCII addresses stay the
     same.
     """
     connection = op.get_bind()
@@ -47,10 +47,10 @@ def _renew_keys_of_emails() -> None:
 
 
 def _renew_users(connection: sa.Connection) -> None:
-    """Compute `email_key` of all users again: the form of the address by which a user is found.
+    """Compute `email_key` of all users again. This is the form of the address by which a user is found.
 
-    Two users can have one address in two spellings, because an accent can be composed (é) or separate (e with an accent). An
-    active user keeps the address. If both users or neither of them are active, the user with the composed spelling keeps it.
+    Two users can have one address in two spellings. The reason: an accent can be composed (é) or separate (e with an accent).
+    An active user keeps the address. If both users or neither of them are active, the user with the composed spelling keeps it.
     The other user gets an address that cannot receive mail. An operator can give this user another address in the estate file,
     or delete the user.
     """
@@ -77,8 +77,8 @@ def _renew_users(connection: sa.Connection) -> None:
 def _renew_invitations(connection: sa.Connection) -> None:
     """Compute the e-mail keys of all invitations again.
 
-    If a plant has two invitations whose addresses differ only in their Unicode form or in upper and lower case, only one is
-    kept: if possible, one whose address is in the composed form (NFC).
+    Two invitations of a plant may have addresses that differ only in their Unicode form or their case. Then only one of the two
+    is kept. If possible, it is one whose address is in the composed form (NFC).
     """
     invitations = sa.table("invitations", *map(sa.column, ("plant_id", "email", "email_key")))
     rows = connection.execute(sa.select(invitations)).all()

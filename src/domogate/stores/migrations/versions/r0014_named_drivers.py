@@ -1,4 +1,7 @@
-"""Adds to each module whether an estate file names its driver, and to each logbook entry whether its device is simulated."""
+"""Adds to each module whether an estate file names its driver.
+
+Adds to each logbook entry whether its device is simulated.
+"""
 
 import sqlalchemy as sa
 from alembic import op

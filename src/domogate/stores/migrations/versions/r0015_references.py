@@ -1,4 +1,7 @@
-"""Adds an index that finds the pending deliveries which refer to a change of the feed, before the change is pruned."""
+"""Adds an index that finds the pending deliveries which refer to a change of the feed.
+
+It is used before the change is pruned.
+"""
 
 import sqlalchemy as sa
 from alembic import op
