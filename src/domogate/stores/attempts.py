@@ -33,7 +33,9 @@ class _Counts:
         self._saved: list[dict[str, str | float]] = []
 
     def limits_of(self, attempt: Attempt) -> tuple[tuple[str, Limit], tuple[str, Limit]]:
-        """Return two counters, each as its key and its limit: the counter of the account, then the counter of the IP address.
+        """Return two counters, each as its key and its limit.
+
+        The first is the counter of the account, the second is the counter of the IP address.
 
         If the person logged in from this IP address before, the first key is `attempt.familiar`, not `attempt.account`.
         """
@@ -93,7 +95,7 @@ def take_back(tx: Transaction, attempt: Attempt, at: float) -> None:
 def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
     """Record that the attempt succeeded: reset the count of the account, and subtract this attempt from the IP address's count.
 
-    The count of the IP address is not reset: otherwise an attacker could reset it by logging in to their own account.
+    The count of the IP address is not reset. Otherwise an attacker could reset it by logging in to their own account.
     """
     succeed_all(tx, (attempt,), at)
 
@@ -101,8 +103,8 @@ def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
 def succeed_all(tx: Transaction, succeeded: Sequence[Attempt], at: float) -> None:
     """Record that these attempts succeeded. No two of them may have the same `account`, `address` or `familiar`.
 
-    Reset the count of each account, subtract each attempt from the count of its IP address, and store that the person logged in
-    from this IP address. This needs only three SQL statements for all attempts together.
+    Reset the count of each account, and subtract each attempt from the count of its IP address. Also store that the person
+    logged in from this IP address. This needs only three SQL statements for all attempts together.
     """
     counts = _Counts(tx, succeeded, at)
     for attempt in succeeded:

@@ -98,10 +98,12 @@ def prune_audit(tx: Transaction, before: float) -> bool:
 
 
 def _find_right_time(connection: Connection, first: int, latest: float) -> int:
-    """Return the number of the first record whose time is not after `latest`, or the number after the last record.
+    """Return the number of the first record whose time is not after `latest`.
 
-    `first` is the number of the oldest record. The records before the result have later times, because they were written while
-    the clock was far ahead. In fact they are older than the records that follow them, and are removed with them.
+    If there is none, return the number after the last record.
+
+    `first` is the number of the oldest record. The records before the result have later times. They were written while the
+    clock was far ahead. In fact they are older than the records that follow them, and are removed with them.
     """
     limit = 1  # The first record is nearly always the result.
     while rows := connection.execute(_RECORDS, {"after": first - 1, "limit": limit}).all():
@@ -113,9 +115,11 @@ def _find_right_time(connection: Connection, first: int, latest: float) -> int:
 
 
 def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:
-    """Return the last of the records with the numbers `first` to `last` that is older than the time `before`, or None.
+    """Return the last record that is older than the time `before`, or None.
 
-    The search is a binary search. It is exact enough, because the records are nearly in the order of their times.
+    Only the records with the numbers `first` to `last` are searched.
+
+    The search is a binary search. It is exact enough. The records are nearly in the order of their times.
     """
     found: AuditRecord | None = None
     while first <= last:

@@ -45,7 +45,7 @@ def add_subscription(tx: Transaction, subscription: Subscription) -> None:
 
 
 def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool | None:
-    """Revoke the subscription. Return False if it is revoked already, and None if there is no such subscription.
+    """Revoke the subscription. Return False if it is revoked already. Return None if there is no such subscription.
 
     The time of an earlier revocation does not change.
     """
@@ -114,7 +114,7 @@ def change_signing_keys(
 ) -> Sequence[SigningKey]:
     """Write the keys that `change` returns. A returned key replaces the stored key with the same `kid`.
 
-    A retired key signs no new tokens; the gateway still accepts its tokens for some time. To retire a key, `change` returns a
+    A retired key signs no new tokens. The gateway still accepts its tokens for some time. To retire a key, `change` returns a
     copy with `retired_at`.
     """
     changed = change(list_signing_keys(tx.connection))

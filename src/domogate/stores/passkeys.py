@@ -33,7 +33,7 @@ def add_passkey(tx: Transaction, passkey: Passkey, challenge: UsedChallenge, ses
 def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
     """Mark the challenge as used. Return False if it was used before.
 
-    Used challenges are in the table of used tickets: both are short-lived permissions.
+    Used challenges are in the table of used tickets. Both are short-lived permissions.
     """
     return use_tickets(tx, [(f"passkey challenge {challenge.id}", challenge.expires_at)])[0]
 
@@ -41,8 +41,8 @@ def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
 def use_passkey(tx: Transaction, use: PasskeyUse, at: float) -> bool:
     """Store the use of the passkey.
 
-    Return False if the passkey was removed, or if the challenge was used before. Also return False if the
-    authenticator's count of signatures (`sign_count`) is not higher than the stored count, except if both are 0.
+    Return False if the passkey was removed, or if the challenge was used before. Also return False if the authenticator's count
+    of signatures (`sign_count`) is not higher than the stored count. Two counts of 0 are allowed.
     """
     later = passkeys.c.sign_count < use.sign_count if use.sign_count else passkeys.c.sign_count == 0
     using = update(passkeys).where(passkeys.c.id == use.passkey_id, later).values(sign_count=use.sign_count, used_at=at)
