@@ -34,7 +34,7 @@ _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), 
 
 
 class Content(msgspec.Struct, frozen=True):
-    """The revision of a database, how many plants, modules and users it has, its newest change, and the id of its secret key.
+    """A database's revision, newest change and secret key id, and its numbers of plants, modules and users.
 
     The newest change shows whether two databases have the same history.
     """
@@ -69,8 +69,8 @@ def back_up(
     The file at `path` appears only when the copy is checked and on disk.
 
     Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises ValueError if the
-    database cannot be read, if the copy cannot be written, if it would leave less than `RESERVE` bytes free, or if the copy is
-    not equal to the database. Raises BackupStopped soon after `is_wanted` returns False.
+    database cannot be read, or if the copy cannot be written. Also raises it if the copy would leave less than `RESERVE` bytes
+    free, or is not equal to the database. Raises BackupStopped soon after `is_wanted` returns False.
 
     Raises OSError if the folder of `path` cannot be written. Raises FileExistsError if there is already a file at `path`, and
     neither `replace` nor `replace_larger` is true. Raises ValueError if this file is a backup with more content than the new
@@ -134,7 +134,7 @@ def _copy(source: Path, unfinished: Path, progress: Callable[..., None] | None =
 
 
 def find_key_of_backup(path: Path) -> str | None:
-    """Return the id of the secret key that a restore needs, or None if the secrets in the backup are not encrypted.
+    """Return the id of the secret key that a restore needs. Return None if the secrets in the backup are not encrypted.
 
     Raises ValueError if the file is not a SQLite database. The content of the database is not checked.
     """
@@ -188,7 +188,7 @@ def compare_backups(old_path: Path, new_path: Path) -> str | None:
     """Compare the content of two files.
 
     If the first file is a backup with more content than the second file, return a sentence about the difference. Otherwise
-    return None. More content means: later changes, or more plants, modules or users. If the second file is a later state of the
+    return None. More content means later changes, or more plants, modules or users. If the second file is a later state of the
     same store as the first file, only later changes count. Raises ValueError if the second file cannot be read.
     """
     try:
@@ -220,8 +220,8 @@ def _read_content(connection: sqlite3.Connection) -> Content:
 def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
     """Whether the new backup is a later state of the store of the old backup.
 
-    If so, plants, modules and users that are missing in the new backup were removed on purpose. If the new backup does not have
-    the newest change of the old backup any more because it was pruned, only the ids of the secret keys are compared.
+    If so, plants, modules and users that are missing in the new backup were removed on purpose. The newest change of the old
+    backup may be pruned, so that the new backup does not have it. Then only the ids of the secret keys are compared.
     """
     oldest = connection.execute("SELECT min(cursor) FROM changes").fetchone()[0]
     if oldest is None or old.cursor < oldest:  # This part of the history was pruned.
@@ -254,8 +254,8 @@ def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connecti
     """Yield a connection that reads the database `source`. Other processes may use this database.
 
     SQLite needs the file -shm to read the write-ahead log. The first process that opens the database makes this file. If the
-    file does not exist, and this process may not make it (read-only file system), this function copies the database and its
-    log, and reads the copy. The copy is consistent: because the file -shm does not exist, no other process uses the database.
+    file is missing, and this process may not make it, this function copies the database and its log. Then it reads the copy.
+    The copy is consistent. No other process uses the database, because the file -shm does not exist.
     """
     log, index = Path(f"{source}-wal"), Path(f"{source}-shm")
     if index.exists() or os.access(source.parent, os.W_OK):
@@ -326,7 +326,7 @@ def _create_privately(path: Path) -> int:
 def _publish(unfinished: Path, path: Path, *, replace: bool) -> None:
     """Sync the file to the disk, then give it its final name.
 
-    If `replace` is false, the name is given with a hard link, which fails if another process has created a file with this name.
+    If `replace` is false, the name is given with a hard link. This fails if another process has created a file with this name.
     """
     _sync(unfinished)
     if replace:

@@ -1,8 +1,8 @@
 """Runs the writes of concurrent callers (a batch) in one transaction.
 
-If several changes of orders directly follow each other in a batch, they are merged: one statement adds all new orders, one
-statement marks the sent orders, and one statement ends orders. Each caller gets the same result as if the callers had come one
-after the other. Reports are also merged. Other work is merged if its callers share it (`shared_work.py`).
+Several changes of orders may directly follow each other in a batch. Then they are merged. One statement adds all new orders,
+one statement marks the sent orders, and one statement ends orders. Each caller gets the same result as after separate writes,
+one after the other. Reports are also merged. Other work is merged if its callers share it (`shared_work.py`).
 """
 
 import asyncio
@@ -65,8 +65,8 @@ OrderChange = AddOrders | MarkSent | OrderEnd
 def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list[Any]:
     """Make all changes, one after the other. Return one answer for each change.
 
-    For new orders, the answer is a list: for each order, the record that already existed, or None. For MarkSent, the answer
-    says whether to send the order. For the end of an order, the answer is None.
+    For new orders, the answer is a list. It has for each order the record that already existed, or None. For MarkSent, the
+    answer says whether to send the order. For the end of an order, the answer is None.
     """
     known: dict[str, OrderRecord] = {}
     if ids := _ids_to_know(order_changes):
@@ -240,17 +240,18 @@ class WriteQueue:
     def expect(self, number: int) -> None:
         """Let `take` wait for `number` callers and for the callers that are already in the queue.
 
-        Call this directly before `number` callers get their answers, because they may write again at once. So `take` returns
-        the writes of all these callers as one group. Otherwise the callers would form two groups that alternate.
+        Call this directly before `number` callers get their answers. They may write again at once. So `take` returns the writes
+        of all these callers as one group. Otherwise the callers would form two groups that alternate.
         """
         self._expected = number + len(self._pending)
 
     def take(self, seconds: float) -> list[Unit]:
         """Remove and return the queued writes. If no write comes for this number of seconds, return an empty list.
 
-        If the last group had several callers, wait a short time so that the same number of callers can come again. Without this
-        wait, commits on a fast disk are so short that callers rarely share a commit. Waiting for only half of the callers was
-        slower in a measurement, because the writer thread and the event loop's thread then compete for the interpreter.
+        If the last group had several callers, wait a short time. In this time the same number of callers can come again.
+        Without this wait, commits on a fast disk are so short that callers rarely share a commit. In a measurement, it was
+        slower to wait for only half of the callers. The reason: the writer thread and the event loop's thread then compete for
+        the interpreter.
         """
         with self._arrived:
             self._wanted = 1

@@ -29,7 +29,7 @@ class Examination(msgspec.Struct, frozen=True):
     gateways: frozenset[str] | None
     """The ids in the list of running gateways. A gateway that was killed can still be in this list.
 
-    None if the tables are of another version.
+    It is None if the tables are of another version.
     """
 
     @property
@@ -45,7 +45,7 @@ def examine_database(url: str, used: UsedDatabases, seconds: float) -> Examinati
     """Read the values of an `Examination` from the database. Raises DBAPIError if it cannot be read.
 
     DBAPIError is also raised if the database has not answered after this number of seconds. Raises ValueError if
-    `open_database` refuses the URL, and DatabaseUnusable if the database is empty although it is in the list `used`.
+    `open_database` refuses the URL. Raises DatabaseUnusable if the database is empty although it is in the list `used`.
     """
     database = open_database(url)
     try:

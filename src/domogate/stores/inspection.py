@@ -1,7 +1,7 @@
 """Checks a database before the store uses it: is it lost, empty or damaged, or does it belong to another program?
 
 The data folder has a list of the databases that the folder was used with. If a database in this list is missing or empty, it is
-lost: the store does not start, and creates no empty database (Decision 0066).
+lost. Then the store does not start, and creates no empty database (Decision 0066).
 """
 
 import os
@@ -32,7 +32,7 @@ LARGE_FILE = 1 << 30
 
 
 class DatabaseUnusable(RuntimeError):
-    """The database cannot be used: the store does not start. If the store already runs, the operation fails.
+    """The database cannot be used. Then the store does not start. If the store already runs, the operation fails.
 
     The message says why and what to do.
     """
@@ -53,7 +53,7 @@ class UsedDatabases:
     def add(self, name: str) -> None:
         """Add the database to the list, which is a file.
 
-        Root does not write this file into a folder of another user: this user could not read it. Raises DatabaseUnusable if the
+        Root does not write this file into a folder of another user. This user could not read it. Raises DatabaseUnusable if the
         file cannot be written.
         """
         if self.file is None or self.has(name) or find_foreign_owner(self.file.parent) is not None:
@@ -104,8 +104,8 @@ def inspect_header(path: Path, used: UsedDatabases) -> int:
 def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
     """Check a SQLite file before it is opened for writing. Raises DatabaseUnusable if a check fails.
 
-    Raises StoreNotWritable if SQLite cannot write the files that it needs for reading, for example on a full disk.
-    The check of its content ends after about `seconds` seconds, even if a part of the content is not checked yet.
+    Raises StoreNotWritable if SQLite cannot write the files that it needs for reading. An example is a full disk. The check of
+    its content ends after about `seconds` seconds. A part of the content may then not be checked yet.
     """
     size = inspect_header(path, used)
     if not size:

@@ -1,10 +1,10 @@
 """Finds damage in the write-ahead log of a SQLite file. SQLite reads the log up to the damage, and ignores the rest.
 
-The log is a list of frames. A frame has one changed page of the database; the last frame of a transaction is its commit.
+The log is a list of frames. A frame has one changed page of the database. The last frame of a transaction is its commit.
 
-After a power failure, the last transaction in a log is often incomplete, and this loses nothing: no caller got an answer for
-this transaction. But each commit is on disk before the next transaction begins. So if two commits follow the frame at which
-SQLite stops, the log was damaged later, and answered writes would be lost (Decision 0133).
+After a power failure, the last transaction in a log is often incomplete. This loses nothing, because no caller got an answer
+for this transaction. But each commit is on disk before the next transaction begins. So if two commits follow the frame at which
+SQLite stops, the log was damaged later. Then answered writes would be lost (Decision 0133).
 """
 
 import os
@@ -22,8 +22,8 @@ _MOST_FRAMES = 100_000
 def find_damaged_log(path: Path) -> str | None:
     """Return what is wrong with the log of the database, or None if no damage is found.
 
-    A connection must have read the database before: then SQLite has written how many frames it uses. It writes this number
-    to the file `-shm`, which is beside the database.
+    A connection must have read the database before. Then SQLite has written how many frames it uses. It writes this number to
+    the file `-shm`, which is beside the database.
     """
     log = Path(f"{path}-wal")
     try:
@@ -64,7 +64,7 @@ def _is_header(header: bytes) -> bool:
 
 
 def _count_valid_frames(index: Path, header: bytes) -> int | None:
-    """Return the number of frames that SQLite uses, or None if this is not known, because another process writes now.
+    """Return the number of frames that SQLite uses. Return None if it is not known, because another process writes now.
 
     `index` is the file -shm, SQLite's index of the log. `header` is the beginning of the log.
     """

@@ -1,7 +1,7 @@
 """Copies a whole SQLite database into an empty PostgreSQL database, and compares the two.
 
-The copy is one transaction: if it fails, the tables of the PostgreSQL database stay empty. The SQLite database is migrated to
-the tables of this version if it is older; apart from this, it is only read.
+The copy is one transaction. If it fails, the tables of the PostgreSQL database stay empty. The SQLite database is migrated to
+the tables of this version if it is older. Apart from this, it is only read.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,8 +43,8 @@ class Move:
     """Copies one database into another, and compares the two. Call `close` at the end."""
 
     def __init__(self, source: str, target: str) -> None:
-        """`source` is the URL of a SQLite file. Raises MoveRefused if `target` is not the URL of a PostgreSQL database, or if
-        the Python package for PostgreSQL is not installed.
+        """`source` is the URL of a SQLite file. Raises MoveRefused if `target` is not the URL of a PostgreSQL database. Also
+        raises it if the Python package for PostgreSQL is not installed.
         """
         try:
             if find_sqlite_file(target) is not None:
@@ -125,7 +125,7 @@ def _read(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ...]
 def _add(digest: int, rows: list[tuple[Any, ...]]) -> int:
     """Add rows to the digest, and return the new digest.
 
-    The digest does not depend on the order of the rows, because the two databases of a move sort texts differently.
+    The digest does not depend on the order of the rows. The reason: the two databases of a move sort texts differently.
     """
     for row in rows:
         digest += int.from_bytes(blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest())
