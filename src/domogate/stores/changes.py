@@ -29,7 +29,7 @@ def list_changes(connection: Connection, after: int, limit: int, applied: int) -
     """Return the first `limit` changes after the cursor `after`.
 
     Stop before a change if a change with a lower cursor may still appear. But always include the changes up to the cursor
-    `applied`: this process already has all changes up to this cursor.
+    `applied`. This process already has them.
     """
     until = max(complete_cursor(connection), applied)
     return changes_from_rows(connection.execute(_AFTER, {"after": after, "until": until, "limit": limit}))
@@ -57,9 +57,9 @@ def list_newest_of(connection: Connection, plant_id: Id, limit: int) -> Sequence
 
 
 def _has_late_index(connection: Connection) -> bool:
-    """Whether the index of changes by plant is the table `changes_by_plant`: True for SQLite, False for PostgreSQL.
+    """Whether the index of changes by plant is the table `changes_by_plant`. True for SQLite, False for PostgreSQL.
 
-    This index is late: it gets a change some time after the commit of the change, together with many other changes. PostgreSQL
+    This index is late. It gets a change some time after the commit of the change, together with many other changes. PostgreSQL
     has an ordinary index.
     """
     return connection.dialect.name == "sqlite"
@@ -68,8 +68,8 @@ def _has_late_index(connection: Connection) -> bool:
 def prune_changes(tx: Transaction, before: float) -> bool:
     """Remove some of the changes that are older than the time `before`. Return True if there may be more such changes.
 
-    The newest change stays, because the next cursor is computed from it. A change that is far in the future was written while
-    the clock was wrong. It is removed together with the old changes: otherwise it would keep all changes that follow it.
+    The newest change stays. The next cursor is computed from it. A change that is far in the future was written while the clock
+    was wrong. It is removed together with the old changes. Otherwise it would keep all changes that follow it.
     """
     latest = tx.now + FAR_AHEAD
     oldest = select(changes.c.cursor, changes.c.at).order_by(changes.c.cursor).limit(PRUNE_CHUNK + 1)

@@ -1,10 +1,12 @@
-"""The index of changes by plant in a SQLite database: a table to which many changes are added together (Decision 0147).
+"""The index of changes by plant in a SQLite database.
+
+It is a table to which many changes are added together (Decision 0147).
 
 An ordinary index would get each change with the commit of this change. Two consecutive changes are nearly always of different
 plants, so they would change different pages of the index. SQLite writes each changed page to its log completely.
 
-A row with an empty plant id says that the index has all changes up to the cursor of the row. Later changes are found without
-the index.
+The index has all changes up to a cursor. The row with this cursor has an empty plant id. Later changes are found without the
+index.
 """
 
 from collections.abc import Sequence

@@ -12,8 +12,8 @@ from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.feed import changes, clock
 
 FAR_AHEAD = 7 * 86_400.0
-"""In seconds. Old data is pruned only while the clock differs by at most this time from the last stored time (Decision 0071).
-So if a time in the database is further ahead of the clock than this, it was written while the clock was wrong.
+"""In seconds. Old data is pruned only while the clock differs by at most this time from the last stored time. If a time in the
+database is ahead of the clock by more, it was written while the clock was wrong (Decision 0071).
 """
 _ROW = "gateways"
 _LAST_TIME = select(clock.c.seen_at).where(clock.c.id == _ROW)
@@ -23,8 +23,8 @@ _NEWEST_CHANGE = select(changes.c.at).order_by(changes.c.cursor.desc()).limit(1)
 def find_last_time(connection: Connection) -> float | None:
     """Return the stored time of a gateway's clock.
 
-    If no such time is stored, return the time of the newest change, or None if there is no change. A store of an earlier
-    version has no such time, and neither has a store that only `domogate` commands have used.
+    If no such time is stored, return the time of the newest change. If there is no change, return None. A store of an earlier
+    version has no such time. A store that only `domogate` commands have used has none either.
     """
     found = connection.execute(_LAST_TIME).scalar()
     return found if found is not None else connection.execute(_NEWEST_CHANGE).scalar()

@@ -55,7 +55,7 @@ def decode_event(text: str) -> Event:
     """Return the stored event. Return ChangesLost for an event that only a newer version knows.
 
     During an upgrade, a gateway of the newer version may write to the same database. This version does not know what the event
-    changes, so the gateway forgets its data in memory, and reads the data from the store again.
+    changes. So the gateway forgets its data in memory, and reads the data from the store again.
     """
     try:
         return _decode_event(text)
@@ -80,7 +80,7 @@ def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
 
 
 def from_columns(kind: type[S], columns: Mapping[Any, Any], /, **read: Any) -> S:
-    """Make a struct from a mapping: each field gets the value of the column with its name.
+    """Make a struct from a mapping. Each field gets the value of the column with its name.
 
     `read` has values that are used instead of columns.
     """

@@ -1,6 +1,6 @@
 """Short functions that make the columns of tables and migrations.
 
-Do not change their results: a migration must always create the same tables.
+Do not change their results. A migration must always create the same tables.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,8 @@ def reference(
 ) -> Column[str]:
     """Return a column with a foreign key.
 
-    If `cascade` is true: when the row that the column refers to is removed, the database also removes the row with this column.
+    If `cascade` is true, a row with this column depends on the row that the column refers to. When that row is removed, the
+    database also removes the row with this column.
     """
     refers_to = ForeignKey(target, ondelete="CASCADE" if cascade else None)
     return Column(name, String, refers_to, nullable=optional, primary_key=primary_key)

@@ -29,10 +29,10 @@ class FeedPage(NamedTuple):
 
 
 class Feed:
-    """The position of this process in the change feed: the cursor of the last change that the listeners got.
+    """The position of this process in the change feed. It is the cursor of the last change that the listeners got.
 
     When the writer thread runs, only this thread changes this object. A write transaction with the lock `WriteLock.EXCLUSIVE`
-    sees all earlier changes, so it also reads the changes that other processes committed before it. Changes that other
+    sees all earlier changes. So it also reads the changes that other processes committed before it. Changes that other
     processes commit at other times are found by polling.
     """
 
@@ -66,7 +66,7 @@ class Feed:
     def read_missing(self, connection: Connection, start: TransactionStart) -> FeedPage:
         """Return the changes that were not delivered yet. They count as delivered from now on.
 
-        `start` is the start of the transaction. The transaction must hold the exclusive lock: without this lock, a change with
+        `start` is the start of the transaction. The transaction must hold the exclusive lock. Without this lock, a change with
         a lower cursor could still appear later. The result can be ChangesLost, as in `poll`.
         """
         began = time.monotonic()
@@ -84,8 +84,8 @@ class Feed:
     def poll(self) -> FeedPage:
         """Return the next changes, and count them as delivered. The call takes little time if there are no changes.
 
-        If changes were pruned before this process read them, or if the server was replaced by an older copy, the result is the
-        one event ChangesLost instead.
+        The result is the one event ChangesLost if changes were pruned before this process read them. The same is true if the
+        server was replaced by an older copy.
         """
         began = self.polled_at = time.monotonic()
         if self._connection is None:
@@ -115,7 +115,7 @@ class Feed:
         return FeedPage(lost, lost)
 
     def _note_knowledge(self, began: float, newest: int) -> None:
-        """Set `known_at` after a read that began at `began` and saw the changes up to the cursor `newest`.
+        """Set `known_at` after a read that began at `began`. The read saw the changes up to the cursor `newest`.
 
         All changes that were committed before the time `known_at` are delivered. A change may wait, because a change with a
         lower cursor may still appear. Then `known_at` becomes `began` after a later read has delivered all changes up to

@@ -1,4 +1,6 @@
-"""Fencing: in a cluster, only the holder of a shard writes reports of drivers, and the progress of orders and webhooks.
+"""Fencing. In a cluster, only the holder of a shard may make some writes.
+
+These are the writes of reports of drivers, and of the progress of orders and webhooks.
 
 A write carries the epoch with which this gateway held the shard when the write was queued. The transaction compares this epoch
 with the stored epoch. Because of a row lock, no other member can take the shard until the transaction has ended.
@@ -31,7 +33,7 @@ class Fence(NamedTuple):
 
 
 class FencedWrite(Protocol):
-    """A write with its fences: shards and their epochs.
+    """A write with its fences, which are shards and their epochs.
 
     The write fails if this gateway does not hold these shards with these epochs any more.
     """
@@ -57,7 +59,7 @@ def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
 def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None:
     """If this gateway does not hold a shard of a write any more, make this write fail.
 
-    Lock the shards of all these writes until the commit, so that their holders cannot change before it.
+    Lock the shards of all these writes until the commit. So their holders cannot change before it.
     """
     held = {each.shard for write in writes for each in write.fences}
     stored = {row.shard: row.epoch for row in connection.execute(_LOCK, {"held": sorted(held)})}

@@ -14,7 +14,7 @@ from domogate.stores.tables.notices import parked, webhooks
 from domogate.stores.tables.plants import modules, plants, states
 
 _LONGEST_ORDER = 600.0
-"""In seconds. To count the orders that ended in a period, only orders queued at most this time before the period are read.
+"""In seconds. A count of the orders ended in a period reads only orders queued at most this time before the period.
 
 Otherwise the query would read all stored orders. An order that was queued earlier and ended in the period is not counted. Such
 orders are very rare.

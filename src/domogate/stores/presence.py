@@ -16,7 +16,7 @@ ALIVE = 25.0
 _KEPT = 10 * ALIVE
 """In seconds. A row whose heartbeat differs by more than this from the clock is removed.
 
-If the heartbeat is that far in the future, the gateway was killed while its clock was wrong, so it also counts as stopped.
+If the heartbeat is that far in the future, the gateway was killed while its clock was wrong. So it also counts as stopped.
 """
 
 
