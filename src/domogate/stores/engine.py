@@ -1,6 +1,6 @@
 """An opened database. Its class hides the differences between SQLite and PostgreSQL.
 
-Each database has two engines. Transactions of the engine `writing` write; a process has one connection of this engine, in the
+Each database has two engines. Transactions of the engine `writing` write. A process has one connection of this engine, in the
 writer thread. Transactions of the engine `reading` are read-only snapshots.
 """
 

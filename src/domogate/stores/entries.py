@@ -44,7 +44,9 @@ def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
 
 
 def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
-    """Write logbook entries for modules whose injected faults are cleared: the injected failures end, and real ones appear.
+    """Write logbook entries for modules whose injected faults are cleared.
+
+    The injected failures end, and real ones appear.
 
     `own` has the real states of the modules, as JSON.
     """
@@ -59,9 +61,11 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
 
 
 def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
-    """Return the module, kind and start of the stored tests of the same plants, to find entries that are already stored.
+    """Return the module, kind and start of the stored tests of the same plants.
 
-    Only tests that are not older than the oldest of `entries` are read; but if an entry has a test that ends in the future, all
+    They are used to find entries that are already stored.
+
+    Only tests that are not older than the oldest of `entries` are read. But if an entry has a test that ends in the future, all
     tests are read.
     """
     if not entries:

@@ -24,9 +24,9 @@ from domogate.stores.readers import Lane
 from domogate.stores.subject import reads, writes
 
 _PAUSE = 0.02
-"""In seconds. An import pauses for this time between two parts, so that other processes can write.
+"""In seconds. An import pauses for this time between two parts. Then other processes can write.
 
-`Database.lock_retry` is added to this time, because a waiting process may try again only after `lock_retry`.
+`Database.lock_retry` is added to this time. A waiting process may try again only after `lock_retry`.
 """
 _LONGEST_RUN = 2.0
 """In seconds. If no other gateway runs, the import pauses only after this time, because only another
@@ -115,8 +115,9 @@ class SqlEstate(SqlEstateHistory):
 
         If no other gateway runs, and the last pause was less than `_LONGEST_RUN` seconds before `released`, do not pause.
 
-        `released` is the time at which the last part of the import was written, `paused` the end of the last pause. Return the
-        end of the last pause, and whether no gateway runs: this process is not a gateway, and no other gateway runs.
+        `released` is the time at which the last part of the import was written. `paused` is the end of the last pause. Return
+        the end of the last pause, and whether no gateway runs. No gateway runs if this process is not a gateway and no other
+        gateway runs.
         """
         assert self._database is not None, "the store is not started"
         own_id = self._presence.id if self._presence is not None else ""

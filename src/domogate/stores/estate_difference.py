@@ -55,7 +55,7 @@ def _changes_of(noun: str, table: Table, difference: Difference) -> Iterator[Rec
 def _with_people(found: Iterator[RecordChange], estate: Estate, plan: ImportPlan) -> Iterator[RecordChange]:
     """Yield the changes in `found`. If the people of an updated plant change too, its change also names `people`.
 
-    At the end, yield the plants that change only in their people: each as an update of `people`.
+    At the end, yield the plants that change only in their people. Each of them is an update of `people`.
     """
     left = set(plan.people.plant_ids)
     for change in found:

@@ -1,7 +1,7 @@
-"""Imports an estate in one transaction, or in parts. It adds and updates records; if `prune` is true, it also removes some.
+"""Imports an estate in one transaction, or in parts. It adds and updates records. If `prune` is true, it also removes some.
 
-Stored states are kept: the state of a module in the file is used only if no state of this module is stored. Only differences
-are written, so importing the same file again changes nothing and emits no event.
+Stored states are kept. The state of a module in the file is used only if no state of this module is stored. Only differences
+are written. So importing the same file again changes nothing and emits no event.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,12 +61,12 @@ def import_part(
 ) -> tuple[ImportedUsers, ImportSummary]:
     """Import a part of an estate. The first part has the users.
 
-    The other parts have only plants; for them, `users` are the users of the first part. `rows` are the rows of the part, if
+    The other parts have only plants. For them, `users` are the users of the first part. `rows` are the rows of the part, if
     they were made before the transaction.
 
     If `prune` is true, each part removes the memberships and invitations that its plants do not list. The first part also
     removes the applications, keys and spare parts that it does not list. Users, and plants with their content, are removed here
-    only if `is_all` is true: then this part is the whole estate. After an import in parts, `estate_prune.py` removes them.
+    only if `is_all` is true. Then this part is the whole estate. After an import in parts, `estate_prune.py` removes them.
     """
     people_before = people_of(tx.connection, _known_plants(tx, estate, prune=prune and is_all))
     rows = rows or make_rows(estate)
@@ -167,9 +167,9 @@ def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
 def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) -> set[Id]:
     """If a module has no stored state, store the state that the estate gives for it. Return the changed plants.
 
-    Before this, remove the state and the injected faults of modules that have another kind now, and the state and the readings
-    of modules that are not simulated any more (these get no state from the estate). The state of a module that has another
-    driver or other options now counts as unconfirmed.
+    Before this, some old data is removed. If a module has another kind now, its state and its injected faults are removed. If a
+    module is not simulated any more, its state and its readings are removed. Such a module gets no state from the estate. The
+    state of a module that has another driver or other options now counts as unconfirmed.
     """
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]

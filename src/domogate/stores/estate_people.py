@@ -1,7 +1,7 @@
 """Imports the people of an estate: users, clients, subscription keys, and the members of plants.
 
 Passwords, accepted terms, client secrets and revocations in the store are kept. Languages and second factors in the store are
-kept if the file does not give them. A file can make a user an operator, but it cannot take this role away from a user that it
+kept if the file does not give them. A file can make a user an operator. But it cannot take this role away from a user that it
 lists.
 """
 
@@ -58,8 +58,8 @@ def compare_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUs
     """Return the users as they will be after the import. Nothing is written.
 
     For each user of the estate, the stored user is found by id. If no stored user has this id, the stored user is found by
-    e-mail address, if the estate does not list this user by id, and keeps the stored id. Raises ValueError if two users would
-    have the same e-mail address.
+    e-mail address. This is done only if the estate does not list that stored user by id. Then the user keeps the stored id.
+    Raises ValueError if two users would have the same e-mail address.
     """
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}
@@ -151,7 +151,8 @@ def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Di
 
     For each subscription of the estate, the import will update the stored subscription with the same key. If no stored
     subscription has this key, the import will update the stored subscription with the same id. But if the estate lists the key
-    of that subscription too, the import will add a subscription with a new id. A subscription that was revoked stays revoked.
+    of that subscription too, the import will add a subscription instead. The new subscription gets a new id. A subscription
+    that was revoked stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}

@@ -1,7 +1,7 @@
 """Removes the records that an estate file does not list, in several steps.
 
-A plant that is not in the file is removed with its content. In a plant that is in the file, only content that the file does not
-list is removed.
+A plant that is not in the file is removed with its content. In a plant that is in the file, content is removed only if the file
+does not list it.
 
 These functions are called after all parts of the file were imported. So a module that moved to another plant is already there,
 and is kept.

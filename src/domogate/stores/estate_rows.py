@@ -17,9 +17,11 @@ PLANT_ID = 1
 
 
 class EstateRows(msgspec.Struct):
-    """The rows of the floors, ambients and modules of an estate by their ids, and the rows of the first states.
+    """The rows of the floors, ambients and modules of an estate by their ids.
 
-    This class does not have the rows of the plants, because they depend on the stored plants.
+    It also has the rows of the first states.
+
+    This class does not have the rows of the plants. They depend on the stored plants.
     """
 
     floors: dict[Id, RowValues]
@@ -31,7 +33,7 @@ class EstateRows(msgspec.Struct):
 def make_rows(estate: Estate) -> EstateRows:
     """Return the rows of the estate.
 
-    Raises ValueError if the estate contradicts itself, for example if two modules have the same id.
+    Raises ValueError if the estate contradicts itself. An example: two modules have the same id.
     """
     collect("plants", ((each.plant.id,) for each in estate.plants))
     module_rows = collect("modules", _module_rows(estate))

@@ -171,7 +171,7 @@ def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
 SinceOf = Callable[[Id, str | None], int]
 """A function of a user id and limits.
 
-It returns a cursor: a person with these limits may see the events after this cursor.
+It returns a cursor. A person with these limits may see the events after this cursor.
 """
 
 
@@ -189,10 +189,13 @@ def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], 
 
 
 def _continues(before: Limits, after: Limits, now: float) -> bool:
-    """Whether a member whose limits change keeps the cursor after which the member may see events (Decision 0056).
+    """Whether a member whose limits change keeps the cursor of the membership (Decision 0056).
 
-    The floors, ambients and modules must be the same. The period of `before` must not have ended, and the period of `after`
-    must not begin earlier. Otherwise the member would see earlier events to which the limits `before` gave no right.
+    The member may see the events after this cursor.
+
+    The member keeps it under three conditions. The floors, ambients and modules are the same. The period of `before` has not
+    ended. The period of `after` does not begin earlier. Otherwise the member would see earlier events. The limits `before` gave
+    no right to them.
     """
     has_ended = before.valid_until is not None and before.valid_until <= now
     return before.places == after.places and not has_ended and (after.valid_from or 0.0) >= (before.valid_from or 0.0)
@@ -232,7 +235,7 @@ def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dic
 
 
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
-    """Make each active user who has an invitation a member, and remove the invitation. Return the changed plants.
+    """Make each active user with an invitation a member, and remove the invitation. Return the changed plants.
 
     The invitation of a member who is not active is removed too. If `condition` is given, only the invitations that fulfil it
     are used.

@@ -1,4 +1,7 @@
-"""Splits large work into parts, so that the work needs little memory, and other processes need not wait for the whole work."""
+"""Splits large work into parts.
+
+So the work needs little memory. Other processes need not wait for the whole work.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -16,17 +19,17 @@ SECONDS_A_PART = 0.2
 """The seconds for which a part may hold the lock for writing."""
 MODULES_ALONE = 10_000
 SECONDS_ALONE = 1.0
-"""While no gateway runs, MODULES_ALONE and SECONDS_ALONE replace MODULES_A_PART and SECONDS_A_PART, so parts are larger.
+"""While no gateway runs, MODULES_ALONE and SECONDS_ALONE replace MODULES_A_PART and SECONDS_A_PART. So parts are larger.
 
-In a large part, neighbouring rows of an index are often written together, so the database changes fewer pages for each module.
+In a large part, neighbouring rows of an index are often written together. So the database changes fewer pages for each module.
 """
 
 
 class PartSize:
     """The size of the next part of a large work: the number of its plants and modules together.
 
-    Each part holds the lock for writing. The size depends on the time of the last part, so that other processes wait only a
-    short time, also on slow machines.
+    Each part holds the lock for writing. The size depends on the time of the last part. So other processes wait only a short
+    time, also on slow machines.
     """
 
     def __init__(self) -> None:

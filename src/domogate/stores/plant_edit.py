@@ -22,7 +22,7 @@ from domogate.stores.tables.plants import ambients, floors, modules, plants
 def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
     """Replace the plant by the result of `edit`.
 
-    Floors, ambients and modules that are not in the result are removed; allowed users and invitations stay. Raises ValueError
+    Floors, ambients and modules that are not in the result are removed. Allowed users and invitations stay. Raises ValueError
     if there is no such plant, or if a new id is used already.
     """
     stored = find_plant(tx.connection, plant_id)
