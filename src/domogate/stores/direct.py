@@ -46,7 +46,7 @@ class _Compiled(NamedTuple):
 class DirectStatement:
     """A statement whose parameters are the columns of an INSERT, or the names of bindparams.
 
-    It must be executed inside a transaction. SQLAlchemy does not convert the values, so the columns may only have texts,
+    It must be executed inside a transaction. SQLAlchemy does not convert the values. So the columns may only have texts,
     numbers and NULL.
     """
 
@@ -143,8 +143,8 @@ def _execute_many(connection: Connection, text: str, rows: Sequence[Any]) -> int
 def run_statement(connection: Connection, text: str, parameters: Any, *, many: bool = False) -> Any:
     """Execute the statement, and return a cursor of the database driver.
 
-    If `many` is true, the statement is executed once for each element of `parameters`. The database
-    driver reads the first row already in this call, so a later `fetchone` raises no errors of the database.
+    If `many` is true, the statement is executed once for each element of `parameters`. The database driver reads the first row
+    already in this call. So a later `fetchone` raises no errors of the database.
     """
     cursor = connection.connection.cursor()
     errors = connection.dialect.loaded_dbapi.Error
@@ -187,7 +187,8 @@ _limit = _Limit()
 def time_limit(seconds: float) -> Iterator[None]:
     """Limit the time of the statements that this thread executes inside the `with` block.
 
-    When the block has lasted `seconds` seconds, a running statement fails, if the database can stop it.
+    When the block has lasted `seconds` seconds, a running statement fails. This works only if the database can stop the
+    statement.
     """
     before = _limit.until
     _limit.until = time.monotonic() + seconds

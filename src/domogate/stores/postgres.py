@@ -66,13 +66,13 @@ _LOCK_AS_MEMBER = f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
 """A process that hangs or loses its connection during a transaction delays the gateways for this time at most."""
 _LIMIT_MEMBER = text("SELECT set_config(name, '30s', false) FROM pg_settings WHERE name = 'transaction_timeout'")
-"""If the connection is lost in the middle of a round trip, the server does not count the transaction as idle. PostgreSQL 17 and
-later end such a transaction after this time.
+"""If the connection is lost during a round trip, the server does not count the transaction as idle. PostgreSQL 17 and later end
+such a transaction after this time.
 """
 _SHORT_SECONDS = 0.5
 """If a transaction began more than this number of seconds ago, the gateway may have been frozen since then.
 
-In this case the server may have ended the transaction (after 1 s without a statement), and the commit must expect this.
+In this case the server may have ended the transaction (after 1 s without a statement). The commit must expect this.
 """
 _LIMIT_LONG_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 """The limit of a transaction that may change a large part of the database: an import, a migration, a move from SQLite."""
@@ -82,11 +82,11 @@ _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
 _LOCK_NOT_AVAILABLE = "55P03"
 _EVENTS = 1 << 16
 _UNDONE = ("25P03", "25P04", "40P01")
-"""The codes of errors with which the server ends a transaction that was idle or open for too long, or that is in a deadlock."""
+"""The error codes for a transaction that the server ends: it is deadlocked, or was idle or open for too long."""
 _UNAVAILABLE = ("08", "53300", "57P")
 """The first characters of the codes of errors with which a server refuses or ends a connection.
 
-The reasons: the connection was lost, there are too many connections, or the server stops or starts.
+The reasons are: the connection was lost, there are too many connections, or the server stops or starts.
 """
 
 
@@ -217,8 +217,8 @@ class PostgresDatabase(Database):
     def prepare_writer(self, connection: Connection) -> None:
         """Let this class begin the transactions of the connection, and limit the time of an idle transaction.
 
-        The database driver would begin a transaction with a round trip of its own, so it begins no more transactions on this
-        connection. Other code would expect that the database driver begins them, so the connection never returns to the pool.
+        The database driver would begin a transaction with a round trip of its own. So it begins no more transactions on this
+        connection. Other code would expect that the database driver begins them. So the connection never returns to the pool.
         The time of a statement is limited by `time_limit` (direct.py).
         """
         connection.detach()

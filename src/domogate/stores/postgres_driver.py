@@ -18,7 +18,9 @@ _MOST_TOGETHER = 500
 
 @contextmanager
 def in_one_round_trip(connection: Connection) -> Iterator[None]:
-    """Send the statements of the `with` block together at its end; from `_MOST_TOGETHER` statements on, in several parts.
+    """Send the statements of the `with` block together at its end.
+
+    From `_MOST_TOGETHER` statements on, send them in several parts.
 
     The server executes them in order, and stops at the first error. Rows can be read after the block.
     """
@@ -40,7 +42,7 @@ def in_one_round_trip(connection: Connection) -> Iterator[None]:
 
 @cache
 def limited_connection() -> "type[psycopg.Connection[Any]]":
-    """Return a class of connections with a time limit: the limit of the thread that executes a statement (`time_limit`).
+    """Return a class of connections with a time limit. It is the limit of the thread that executes a statement (`time_limit`).
 
     At this limit, the statement fails and the connection is closed.
     """
@@ -64,9 +66,9 @@ def limited_connection() -> "type[psycopg.Connection[Any]]":
     class WholePipeline(psycopg.Pipeline):
         """Sends its statements together with the end of the pipeline. psycopg would send each statement immediately.
 
-        The server does not count a transaction as idle between the first statement of a pipeline and the end of the pipeline.
-        So it would not end the transaction of a process that was frozen in this time, and the process would keep its locks. A
-        long pipeline is sent in parts: only until the first part is sent, the server counts the time as idle.
+        The server does not count a transaction as idle between the first statement and the end of a pipeline. So it would not
+        end the transaction of a process that was frozen in this time. The process would keep its locks. A long pipeline is sent
+        in parts. The server counts the time as idle only until the first part is sent.
         """
 
         def _communicate_gen(self) -> Generator[Any, Any, None]:

@@ -1,6 +1,6 @@
 """Encrypts the secrets in the database. The table `secret_key` names the key, which is not in the database (Decision 0062).
 
-The sealer is an execution option of the engines, so every connection can use the sealer.
+The sealer is an execution option of the engines. So every connection can use the sealer.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ def find_secret_key_id(connection: Connection) -> str | None:
 def seal(tx: Transaction, column: Column[Any], row_id: str, secret: str | None) -> str | None:
     """Encrypt a secret with the key that the database uses now. If the store has no Sealer, return the secret as it is.
 
-    A rotation of this key and a write of a secret never run at the same time, so the rotation misses no secret.
+    A rotation of this key and a write of a secret never run at the same time. So the rotation misses no secret.
     """
     sealer = _sealer_of(tx.connection)
     if secret is None or sealer is None:
@@ -57,8 +57,8 @@ def unseal(connection: Connection, column: Column[Any], row_id: str, stored: str
 def open_seals(database: Database, sealer: Sealer | None) -> None:
     """Let the sealer find the key of the secrets. If the secrets are not encrypted yet, encrypt them.
 
-    Without a sealer nothing is encrypted. Raises SecretKeyMissing if the secrets are encrypted and the key is not available, or
-    if a new key cannot be written.
+    Without a sealer nothing is encrypted. Raises SecretKeyMissing if the secrets are encrypted and the key is not available.
+    Also raises it if a new key cannot be written.
     """
     with database.reading.begin() as connection:
         key_id = find_secret_key_id(connection)

@@ -1,4 +1,4 @@
-"""Work that concurrent callers share: one call of a function does the work of all these callers.
+"""Work that concurrent callers share. One call of a function does the work of all these callers.
 
 A frequent write needs fewer statements if the rows of several callers are read and written together. With fewer statements, the
 writer thread and the event loop's thread also compete less often for the interpreter.
@@ -18,8 +18,8 @@ Work = Callable[[Transaction], Any]
 class SharedWork(Generic[A, T]):
     """The request of one caller, and the function that handles the requests of several callers together.
 
-    `function` gets the requests of all callers in the order in which they came, and returns one answer for each request. The
-    answers are the same as if the callers had come one after the other. A call of this object handles only its own request.
+    `function` gets the requests of all callers in the order in which they came. It returns one answer for each request. The
+    answers are the same as for requests that come one after the other. A call of this object handles only its own request.
     """
 
     __slots__ = ("function", "request")

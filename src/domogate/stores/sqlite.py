@@ -51,7 +51,7 @@ With a smaller cache, these pages are read and written twice.
 _LARGE_CACHE_KIB = 64 * 1024
 """As `_WRITER_CACHE_KIB`, for `domogate` commands. In a large import, the index of modules by random ids needs most of it."""
 _PAGES_IN_LOG = 8_000
-"""If the write-ahead log has this number of pages (32 MB) after a commit, SQLite copies the pages into the database file.
+"""If the write-ahead log has this number of pages (32 MB) after a commit, SQLite copies them into the database.
 
 A page that many commits have changed is copied once. With SQLite's default of 1,000 pages, the readings of five hundred modules
 cause a copy after one to four commits.
@@ -183,9 +183,11 @@ class SqliteDatabase(Database):
         return _driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
 
     def prepare_feed(self) -> None:
-        """Let the first commit add the changes that an earlier process has not added to the index of changes by plant.
+        """Let the first commit complete the index of changes by plant.
 
-        The next cursor needs no preparation: it is computed from the newest change.
+        It is possible that an earlier process has not added all its changes to this index.
+
+        The next cursor needs no preparation. It is computed from the newest change.
         """
         self.index_from = 0.0
 
@@ -197,9 +199,9 @@ class SqliteDatabase(Database):
         return [add_changes(last)]
 
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Does nothing: with SQLite, the recorders of other processes do not need this cursor to clear their caches.
+        """Does nothing. With SQLite, the recorders of other processes do not need this cursor to clear their caches.
 
-        Every transaction reads the changes of other processes, so it knows which plants changed.
+        Every transaction reads the changes of other processes. So it knows which plants changed.
         """
 
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
@@ -233,8 +235,8 @@ class SqliteDatabase(Database):
 def _share_statements() -> tuple[Dialect, LRUCache[Any, Any]]:
     """Return the dialect and the compiled statements of all databases of this process.
 
-    Compiling a statement takes longer than executing it. A statement is compiled once for each dialect, so the dialect is
-    shared too. A dialect initialises itself at its first connection, so this function opens a connection and closes it.
+    Compiling a statement takes longer than executing it. A statement is compiled once for each dialect. So the dialect is
+    shared too. A dialect initialises itself at its first connection. So this function opens a connection and closes it.
     """
     engine = create_engine("sqlite://")
     engine.connect().close()
@@ -253,7 +255,9 @@ def _driver_of(connection: Connection) -> sqlite3.Connection:
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:
-    """Switch to WAL mode, with retries, because SQLite ignores its timeout when it switches the mode.
+    """Switch to WAL mode, with retries.
+
+    SQLite ignores its timeout when it switches the mode.
 
     Without a retry, two processes that open a new file at the same time would fail.
     """

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from domogate.stores.writer import Writer
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 1.0, 0.2
-"""The seconds that the check of a SQLite file may take at the start of a gateway, and of a `domogate` command."""
+"""The seconds for the check of a SQLite file at the start of a gateway, and of a `domogate` command."""
 
 LONG = 3600.0
 """The seconds that a read or write of a large part of the database may take, such as an import."""
@@ -70,15 +70,15 @@ class SqlSubject:
         temporary: bool = False,
         reads_only: bool = False,
     ) -> None:
-        """`gateway=False` is for the command line: other processes do not wait until such a process has applied their changes.
+        """`gateway=False` is for the command line. Other processes do not wait until such a process has applied their changes.
 
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
-        is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds; a
-        read or write can declare a longer limit. `member` is true for a member of a cluster: only this process writes the
-        reports and orders of its plants, so it can commit these writes while other processes commit. A store with `holdings`
+        is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds. A
+        read or write can declare a longer limit. `member` is true for a member of a cluster. Only this process writes the
+        reports and orders of its plants. So it can commit these writes while other processes commit. A store with `holdings`
         (the shards of this gateway) counts as a member, even if `member` is false. If `temporary` is true, nobody needs the
-        data after this process: the store does not look for damage, and a commit does not wait for the disk. If `reads_only` is
-        true, the store cannot write, so it needs no writer.
+        data after this process. Then the store does not look for damage, and a commit does not wait for the disk. If
+        `reads_only` is true, the store cannot write, so it needs no writer.
         """
         self._url = url
         self._used = UsedDatabases(folder)
@@ -204,10 +204,10 @@ class SqlSubject:
         return self._writer is not None and self._writer.is_reachable
 
     def _explain(self, error: Exception) -> Exception:
-        """Return an error that says what is wrong with the database, or the error itself if it is about something else.
+        """Return an error that says what is wrong with the database. If `error` is about something else, return it.
 
-        A StoreNotWritable means that the database cannot be written, a DatabaseUnusable that it is damaged. If it is damaged,
-        also call `on_damage`. This method can be called on any thread.
+        A StoreNotWritable means that the database cannot be written. A DatabaseUnusable means that it is damaged. If it is
+        damaged, also call `on_damage`. This method can be called on any thread.
         """
         explained = error if self._database is None else self._database.explain(error)
         if isinstance(explained, StoreNotWritable):
@@ -307,7 +307,7 @@ def reads(
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
     """Make a method of a subject from a query. A query of `Lane.LONG` may take LONG seconds, for large reads.
 
-    On SQLite, all queries of `Lane.IN_TURN` run one after the other: on several threads they would take more CPU time.
+    On SQLite, all queries of `Lane.IN_TURN` run one after the other. On several threads they would take more CPU time.
     """
 
     @wraps(query)

@@ -1,4 +1,4 @@
-"""Collects the new positions of webhooks in the change feed, so that one write stores many positions (Decision 0109).
+"""Collects the new positions of webhooks in the change feed. So one write stores many positions (Decision 0109).
 
 If no write runs, a position is written at once. While a write runs, new positions wait, and the next write stores all of them.
 So under load the number of writes does not grow with the number of webhooks.

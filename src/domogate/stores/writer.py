@@ -1,7 +1,7 @@
 """The writer thread and group commit: writes of concurrent callers share one transaction and one commit.
 
 Callers queue their writes on the event loop's thread. The writer takes all queued writes, runs them and commits once. Then, on
-the loop's thread, it passes the changes to the listeners, and after that the answers to the callers.
+the loop's thread, it passes the changes to the listeners. After that, it passes the answers to the callers.
 
 A member of a cluster commits reports and orders while other gateways commit too. After such a commit, changes of another
 gateway with lower cursors can still appear. So the changes of this commit wait until the feed delivers all changes in order.
