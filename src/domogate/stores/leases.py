@@ -26,7 +26,7 @@ _START_SECONDS = 120.0
 """The assumed longest time, in seconds, from the stored beginning of the cluster until its first gateway has joined.
 
 The beginning is the time since which gateways of the cluster have run without a break. The first gateway stores it when it
-starts, before it has a lease. So during this time, a starting gateway gets the stored beginning even if no gateway has a lease.
+starts, before it has a lease. So a gateway that starts in this time gets the stored beginning, even if no gateway has a lease.
 After this time, if no gateway has a lease, the present time becomes the new beginning.
 """
 _DEAD_KEPT = 3600.0

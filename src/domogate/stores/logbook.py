@@ -1,4 +1,4 @@
-"""Stores the logbooks of emergency lighting: lists their entries, and adds entries that people write.
+"""Stores the logbooks of emergency lighting. Lists their entries, and adds entries that people write.
 
 `entries.py` writes the entries for reports of units and controllers.
 """

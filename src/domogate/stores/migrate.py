@@ -16,8 +16,8 @@ HEAD = "0031"
 OLDEST_BESIDE = "0024"
 """Gateways of this revision or a later revision can run on the same database as gateways with this code.
 
-The migrations after this revision only add tables, columns and indexes, except one, which removes an index of SQLite (Decision
-0147).
+The migrations after this revision only add tables, columns and indexes. The exception is one that removes an index of SQLite
+(Decision 0147).
 """
 
 SQLITE_TABLES = Path(__file__).parent / "sqlite_tables.sql"
@@ -64,7 +64,7 @@ def explain_too_new(what: str, revision: str) -> str:
 def migrate(database: Database) -> None:
     """Create or upgrade the tables in one transaction. Processes that start together wait for each other.
 
-    Raises DatabaseTooNew or DatabaseInUse; then nothing is changed.
+    Raises DatabaseTooNew or DatabaseInUse. Then nothing is changed.
     """
     with database.reading.connect() as connection:
         if find_revision(connection) == HEAD:
@@ -122,7 +122,7 @@ def print_sqlite_tables() -> str:
 def _check_unused(database: Database, connection: Connection, revision: str) -> None:
     """Raises DatabaseInUse if another gateway may still use the database, because its heartbeat is recent.
 
-    A SQLite file is not checked: a lock in the data folder already stops a second gateway.
+    A SQLite file is not checked. A lock in the data folder already stops a second gateway.
     """
     if database.is_local or not inspect(connection).has_table("gateways"):
         return

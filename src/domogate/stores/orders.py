@@ -62,7 +62,7 @@ def _command_to_json(command: Command) -> str | None:
 def _check_end(end: OrderEnd) -> OrderEnd:
     """Return the end. Characters of its problem that cannot be stored are replaced.
 
-    Raises ValueError if its state is not a final state, or if its time is not finite.
+    Raises ValueError if its state is not a final state. Also raises ValueError if its time is not finite.
     """
     if end.state not in _ENDS or not isfinite(end.at):
         raise ValueError(f"this is not a final state of an order: {end}")

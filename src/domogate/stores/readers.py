@@ -1,6 +1,6 @@
 """Runs reads on threads.
 
-A caller waits at most `GRACE` longer than its deadline, and a thread that hangs does not keep the process alive.
+A caller waits at most `GRACE` longer than its deadline. A thread that hangs does not keep the process alive.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ T = TypeVar("T")
 GRACE = 0.25
 """The seconds that a caller still waits after the deadline.
 
-If the whole process was paused, an answer that has come in the meantime is not lost.
+The whole process may be paused. Then an answer that has come in the meantime is not lost.
 """
 
 

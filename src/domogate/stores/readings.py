@@ -135,7 +135,7 @@ def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Un
 def _slots_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
     """Yield lists of slots (numbers of periods of SLOT_MS milliseconds) that have readings, the newest slot first.
 
-    Slots without readings take no time, even if there are many between `since` and `until`.
+    Slots without readings take no time. This is so even if there are many between `since` and `until`.
     """
     first, last = since // SLOT_MS, until // SLOT_MS
     while slots := list(connection.execute(_newest_slots(), {"first": first, "last": last}).scalars()):
@@ -187,8 +187,8 @@ def list_summaries(
     `resolution` is the length of an interval in seconds. Raises ValueError if it is shorter than FINEST or longer than LATEST.
 
     Old readings are stored only as one summary for each hour. So intervals shorter than an hour are returned only for readings
-    that are still stored one by one. If an interval is longer than an hour and not a multiple of an hour, a stored hour belongs
-    to the interval in which the hour begins.
+    that are still stored one by one. The length of an interval may be longer than an hour, but no multiple of an hour. Then a
+    stored hour belongs to the interval in which the hour begins.
     """
     if not FINEST <= resolution <= LATEST:
         raise ValueError(f"the resolution of summaries is at least {FINEST:g} seconds, not {resolution:g}")

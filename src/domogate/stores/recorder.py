@@ -155,9 +155,9 @@ class ReadingWriter:
 class Recorder:
     """Writes the reports of many callers with a few statements.
 
-    It caches the plant of each module, and whether the module is unreachable. The cache is always correct: before a
-    transaction with the exclusive lock runs, the writer has read all changes of other processes and has removed the changed
-    modules from this cache. Before a transaction with the shared lock runs, `begin_shared` clears the cache if it may be wrong.
+    It caches the plant of each module, and whether the module is unreachable. The cache is always correct. Before a transaction
+    with the exclusive lock runs, the writer has read all changes of other processes. It has also removed the changed modules
+    from this cache. Before a transaction with the shared lock runs, `begin_shared` clears the cache if it may be wrong.
     """
 
     def __init__(self, database: Database) -> None:
@@ -188,8 +188,8 @@ class Recorder:
     def attempt(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
         """Call `run`, which may use this recorder. Return its error, or None if it succeeds.
 
-        `guarded` is true if other callers share the transaction. Then `run` is called in a savepoint, so that an error makes
-        only this caller fail.
+        `guarded` is true if other callers share the transaction. Then `run` is called in a savepoint. So an error makes only
+        this caller fail.
         """
         before = len(tx.events)
         if guarded:
@@ -213,7 +213,7 @@ class Recorder:
         """Clear the cache if it may be wrong. Call this at the start of a transaction with the shared lock.
 
         With the shared lock, several gateways write at the same time. This gateway does not read their changes before such a
-        transaction, so its cache may be wrong. `structure` is the cursor of the last transaction that changed plants or states
+        transaction. So its cache may be wrong. `structure` is the cursor of the last transaction that changed plants or states
         with the exclusive lock. If it is new to this recorder, another gateway has changed plants or states. `fences` has
         shards with their epochs. If an epoch is new to this recorder, another gateway may have held this shard. In both cases
         the modules are read from the store again.
@@ -305,8 +305,8 @@ class Recorder:
     def _find_latest(self, connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
         """Return the stored states that `record` needs.
 
-        `record` needs the state of a module if its reports are also written to the logbook. For a report without a state,
-        `record` needs the state of the module if the module is unreachable before or after this report.
+        `record` needs the state of a module if its reports are also written to the logbook. It also needs the state for a
+        report without a state, if the module is unreachable before or after it.
         """
         needed = {
             report.module_id

@@ -1,6 +1,6 @@
 """Stores refresh tokens. A rotation replaces a token by its successor.
 
-Rotations are frequent, so concurrent callers share their statements. A rotation has the lock `WriteLock.EXCLUSIVE`, so only one
+Rotations are frequent. So concurrent callers share their statements. A rotation has the lock `WriteLock.EXCLUSIVE`. So only one
 of several concurrent callers can replace a token.
 """
 
@@ -70,9 +70,9 @@ def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken 
 def rotate_refresh_tokens(tx: Transaction, requests: Sequence[RotationRequest]) -> list[Rotation]:
     """Replace each presented token that is valid by its successor. Return the outcome of each request.
 
-    If a token was replaced before, the outcome is REPEATED as long as the grace period lasts and the successor of the token is
-    not replaced. Later the outcome is REUSED, and the grant of the token is revoked. But if the token has expired by then, the
-    outcome is EXPIRED. The result is the same as if the requests had come one after the other.
+    If a token was replaced before, the outcome is REPEATED under two conditions. The grace period lasts, and the successor of
+    the token is not replaced. Otherwise the outcome is REUSED, and the grant of the token is revoked. But if the token has
+    expired by then, the outcome is EXPIRED. The result is the same as for requests that come one after the other.
     """
     return _Rotations(tx, requests).run(requests)
 

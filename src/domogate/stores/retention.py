@@ -1,4 +1,4 @@
-"""Limits the number of readings: summaries replace old readings, and the oldest summaries are removed.
+"""Limits the number of readings. Summaries replace old readings, and the oldest summaries are removed.
 
 Each step takes a few milliseconds of the writer's time, so other writes are not delayed.
 """
@@ -98,7 +98,7 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
 
 
 def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int:
-    """Remove the oldest readings of the hours before `before_hour`: at most `most` of them (None means `PIECE`).
+    """Remove the oldest readings of the hours before `before_hour`, at most `most` of them (None means `PIECE`).
 
     Return how many readings were removed.
     """
