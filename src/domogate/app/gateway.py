@@ -183,8 +183,8 @@ class Gateway:
     async def start(self, *, named_drivers: bool = False) -> Edge:
         """Start all parts that requests need. Returns the ASGI application. Plants start later (`driving.start_plants`).
 
-        The simulator may drive a module only because no estate file names the driver of this module. If there is such a module
-        and `named_drivers` is true, stop all started parts and raise UnnamedDriversError.
+        If no estate file names the driver of a module, the simulator drives this module. If there is such a module and
+        `named_drivers` is true, stop all started parts and raise UnnamedDriversError.
         """
         self.store.listen(self.read_model.apply)
         for listener in (

@@ -87,12 +87,11 @@ class Edge:
     ) -> None:
         """`surfaces` are first path segments that the metrics may use as a name.
 
-        In the metrics, the name of a request is usually its operation. If the request reached no operation, its name is its
-        first path segment. This is only so if this segment is in `surfaces`. Otherwise its name is "other". `handlers` answer
-        direct requests, by method and first path segment, or by method and whole path. `failure_answers`, by first path
-        segment, give a failure the error shape of its surface. All other paths have shape B (Decision 0013). `find_warnings`
-        returns short codes for /readyz, which everybody can read. /readyz has `gateway_id` in a header, so that `domogate
-        doctor` knows which gateway answers.
+        Some requests reach no operation. In the metrics, the name of such a request is its first path segment, if this segment
+        is in `surfaces`. Otherwise its name is "other". `handlers` answer direct requests, by method and first path segment, or
+        by method and whole path. `failure_answers`, by first path segment, give a failure the error shape of its surface. All
+        other paths have shape B (Decision 0013). `find_warnings` returns short codes for /readyz, which everybody can read.
+        /readyz has `gateway_id` in a header, so that `domogate doctor` knows which gateway answers.
         """
         self._app = app
         self._is_allowed_origin = is_allowed_origin

@@ -2,9 +2,9 @@
 
 In this module, all three are called requests. Each shard has one NATS subject. A gateway subscribes to the subjects of the
 shards that it holds. A request about a plant that this gateway drives does not use NATS. Messages on three more subjects wake
-up other gateways. They are sent after a commit. They are also sent after a gateway has joined or left the cluster, or has
-released shards. And they are sent after a gateway has subscribed to shards. These messages have no content. Messages on one
-more subject say how many HTTP requests were admitted.
+up other gateways. One subject is for commits. One is for gateways that have joined or left the cluster, or have released
+shards. One is for gateways that have subscribed to shards. These messages have no content. Messages on one more subject say how
+many HTTP requests were admitted.
 """
 
 import asyncio
