@@ -137,8 +137,8 @@ class DriverCatalogue(Protocol):
         """Test the connection, store it and use it at once.
 
         Raises DiscoveryFailed if the test fails. Raises Refused if the connection is not valid, or if connections of this
-        driver cannot be stored. Also raises it if a search for devices is running, or if the gateway's settings already have
-        connections of this driver.
+        driver cannot be stored. Also raises it if a search for devices is running. The last reason is that the gateway's
+        settings already have connections of this driver.
         """
         ...
 
@@ -146,7 +146,7 @@ class DriverCatalogue(Protocol):
         """Delete the stored connection of the driver.
 
         Raises Refused if no connection of this driver is stored, or if such connections cannot be stored. Also raises it if the
-        settings of the gateway have connections of this driver.
+        gateway's settings have connections of this driver.
         """
         ...
 

@@ -12,8 +12,8 @@ from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.feed import changes, clock
 
 FAR_AHEAD = 7 * 86_400.0
-"""In seconds. Old data is pruned only while the clock differs by at most this time from the last stored time. If a time in the
-database is ahead of the clock by more, it was written while the clock was wrong (Decision 0071).
+"""In seconds. While the clock differs by more than this from the last stored time, no old data is pruned (Decision 0071). A
+time in the database may be ahead of the clock by more than this. Such a time was written while the clock was wrong.
 """
 _ROW = "gateways"
 _LAST_TIME = select(clock.c.seen_at).where(clock.c.id == _ROW)
