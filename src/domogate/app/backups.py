@@ -20,7 +20,7 @@ async def make_backup(store: Store, folder: Path) -> management.Backup:
     """Back up the store into a file in the data folder `folder`. Return the open file, which is removed from the folder.
 
     While the file is in the folder, only its owner can read it. Raises ValueError if the database is PostgreSQL or cannot be
-    read. Also raises it if the copy cannot be written, or is not equal to the database.
+    read. Also raises ValueError if the copy cannot be written, or is not equal to the database.
     """
     # The task continues if the caller is cancelled. If the task were cancelled too, the
     # thread that makes the backup would leave the file behind.

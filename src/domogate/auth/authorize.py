@@ -140,9 +140,9 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     async def _is_suitable_login(self, person: LoggedIn, asked: AuthorizationRequest) -> bool:
         """Whether the login is recent enough, and is a login of the person that the application expects.
 
-        Raises OAuthFault if another person than the one in id_token_hint has just logged in for this request. Also raises it if
-        the request forbids a login page (`prompt=none`) and has a wrong id_token_hint. It is wrong if it is not an id token of
-        the client.
+        Raises OAuthFault if another person than the one in id_token_hint has just logged in for this request. Also raises
+        OAuthFault if the request forbids a login page (`prompt=none`) and has a wrong id_token_hint. It is wrong if it is not
+        an id token of the client.
         """
         since = await self._find_since(asked)
         has_just_logged_in = since is not None and person.session.auth_time >= since

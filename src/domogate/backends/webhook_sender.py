@@ -172,7 +172,7 @@ class HttpWebhookSender:
     def _prepare(self, url: str) -> _Receiver:
         """Return the receiver with this URL.
 
-        Raises Undelivered if the URL is not valid. Also raises it if the host is an IP address that may not be called.
+        Raises Undelivered if the URL is not valid. Also raises Undelivered if the host is an IP address that may not be called.
         """
         target = parse_target(url)
         if target.literal is not None:

@@ -22,7 +22,7 @@ _not_storable = re.compile("[\x00\ud800-\udfff]").search
 def read_json_parts(text: str) -> Iterator[tuple[str, Raw]]:
     """Yield the top-level keys except `plants`, each with its value. Then yield each plant separately, with the key `plants`.
 
-    Raises NotSimple if the text is not JSON, or is longer than `MOST_TEXT`. Also raises it for a possible mistake of the
+    Raises NotSimple if the text is not JSON, or is longer than `MOST_TEXT`. Also raises NotSimple for a possible mistake of the
     author, for example the same key twice.
     """
     if len(text) > MOST_TEXT or has_odd_characters(text):

@@ -142,9 +142,10 @@ class _Scan:
         return (self._builder or EstateBuilder(users)).build(document, self._source), users
 
     def _know_users(self, users: Any, refused: Sequence[Finding]) -> None:
-        """Prepare to check and build plants, which name users of the file.
+        """Prepare to check and build plants. The users of the file are needed first, because plants name them.
 
-        `refused` are the violations of the schema in the users. If the users have mistakes, plants are checked but not built.
+        `refused` are the violations of the schema that were found in the list of users. If the users have mistakes, plants are
+        checked but not built.
         """
         self._checks = PlantChecks(users, self._drivers)
         if not [*refused, *check_users({_USERS: users})]:

@@ -169,12 +169,13 @@ def _read_entries(lines: str, read_short: Callable[[str], Raw]) -> dict[str, Raw
 
 
 class _Block:
-    """Reads block lists and mappings from `rows`: the split lines of one plant or of another top-level key.
+    """Reads block lists and mappings. `rows` are the lines of one plant or of another top-level key, split into their parts.
 
     All methods raise NotSimple if the rows are not simple YAML.
 
-    `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` are the records
-    that `Repeats.cut` replaced. In `rows`, a list item with MARK and an index stands for each of them.
+    `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` has the records
+    that `Repeats.cut` took out of the text. In the place of each record, `rows` has a list item with MARK and the index of the
+    record.
     """
 
     def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw], repeated: Sequence[RepeatedRecord] = ()) -> None:

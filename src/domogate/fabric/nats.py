@@ -230,8 +230,8 @@ class NatsFabric:
 
         If the plant is moving to another gateway, wait for that gateway. If there is no answer, call again. Another gateway may
         drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout at the
-        deadline. Raises DeviceOffline if no gateway drives the plant. Also raises it if there is no connection to NATS until
-        the deadline.
+        deadline. Raises DeviceOffline if no gateway drives the plant. Also raises DeviceOffline if there is no connection to
+        NATS until the deadline.
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:

@@ -146,8 +146,8 @@ def thermostat_command(order: ThermostatOrder, *, known_programs: list[int], off
 def parse_celsius(value: str | float, unit: str) -> float:
     """Return a set point in Celsius, rounded to a tenth of a degree.
 
-    Raises ValueOutOfRange if the value is not a number, or if the unit is neither C nor F. Also raises it if the set point is
-    outside its bounds. The bounds are in Celsius for both units (Spec 8, Decision 0011).
+    Raises ValueOutOfRange if the value is not a number, or if the unit is neither C nor F. Also raises ValueOutOfRange if the
+    set point is outside its bounds. The bounds are in Celsius for both units (Spec 8, Decision 0011).
     """
     if isinstance(value, str) and not _is_decimal(value):
         raise ValueOutOfRange("setPoint's value must be a number such as 20.5")

@@ -39,7 +39,8 @@ class UsedOut(OutputModel, frozen=True):
     """Energy in kilowatt hours: `used` in the period, and `usedBefore` in the previous period of the same length.
 
     `cost` is the cost of `used`, and `costBefore` the cost of `usedBefore`. An energy is null if nothing was measured in its
-    period. A cost is null if its energy is null, or if no price is set.
+    period. `usedBefore` is also null for a guest who may not see the whole previous period. A cost is null if its energy is
+    null, or if no price is set.
     """
 
     used: float | None

@@ -69,7 +69,7 @@ class SecretKeys:
     def __init__(self, data: Path, *, given: str | None = None, file: Path | None = None) -> None:
         """`given` has the keys as text. If `given` is None, the keys are in `file`, or in a file in the folder `data`.
 
-        The store may have no key id yet, and the file in `data` may have no key. Then `choose_key` writes a new key to this
+        If the file in `data` is used and has no key, and the store has no key id yet, `choose_key` writes a new key to this
         file.
         """
         self._given = given

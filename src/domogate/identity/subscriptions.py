@@ -19,7 +19,8 @@ _HINT = len(PREFIX) + 4
 def new_key() -> str:
     """Return a new key.
 
-    It is 160 random bits as lower-case letters and the digits 2 to 7. People and secret scanners recognise its prefix.
+    It is the prefix `dgk_` and 160 random bits, written as lower-case letters and the digits 2 to 7. By the prefix, people and
+    secret scanners recognise a key.
     """
     return PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
 
@@ -35,8 +36,8 @@ def new_subscription(
 ) -> Subscription:
     """Return the subscription of this key.
 
-    Raises ValueError for a key with invalid characters or an invalid rate. Also raises it for a quota that is too small or too
-    large.
+    Raises ValueError for a key with invalid characters or an invalid rate. Also raises ValueError for a quota that is too small
+    or too large.
     """
     if not _KEY(key):
         raise ValueError(f"a subscription key has 8 to {MAX_KEY} visible ASCII characters and no spaces")

@@ -77,8 +77,8 @@ class EstateFiles(Protocol):
     async def find_difference(self, document: str, *, prune: bool, most: int, by: Id) -> ImportDifference:
         """Return what an import would change.
 
-        Raises Refused if the import would be refused. Also raises it if the store has too many modules for a comparison with
-        `prune`.
+        Raises Refused if the import would be refused. Also raises Refused if the store has too many modules for a comparison
+        with `prune`.
 
         `most` is the largest number of changes of each kind of record in the result.
         """
@@ -87,8 +87,8 @@ class EstateFiles(Protocol):
     async def import_document(self, document: str, *, prune: bool, by: Id) -> ImportSummary:
         """Import the document.
 
-        Raises Refused, and imports nothing, if the document has mistakes or contradicts the store. Also raises it if `prune`
-        would remove the user `by`.
+        Raises Refused, and imports nothing, if the document has mistakes or contradicts the store. Also raises Refused if
+        `prune` would remove the user `by`.
         """
         ...
 
@@ -136,17 +136,17 @@ class DriverCatalogue(Protocol):
     async def set_connection(self, connection: DriverConnection) -> None:
         """Test the connection, store it and use it at once.
 
-        Raises DiscoveryFailed if the test fails. Raises Refused if the connection is not valid, or if connections of this
-        driver cannot be stored. Also raises it if a search for devices is running. The last reason is that the gateway's
-        settings already have connections of this driver.
+        Raises DiscoveryFailed if the test fails. Raises Refused in four cases: the connection is not valid, connections of this
+        driver cannot be stored, the gateway's settings already have connections of this driver, or a search for devices is
+        running.
         """
         ...
 
     async def delete_connection(self, driver: str) -> None:
         """Delete the stored connection of the driver.
 
-        Raises Refused if no connection of this driver is stored, or if such connections cannot be stored. Also raises it if the
-        gateway's settings have connections of this driver.
+        Raises Refused if no connection of this driver is stored, or if such connections cannot be stored. Also raises Refused
+        if the gateway's settings have connections of this driver.
         """
         ...
 

@@ -69,8 +69,8 @@ def back_up(
     The file at `path` appears only when the copy is checked and on disk.
 
     Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises ValueError if the
-    database cannot be read, or if the copy cannot be written. Also raises it if the copy would leave less than `RESERVE` bytes
-    free, or is not equal to the database. Raises BackupStopped soon after `is_wanted` returns False.
+    database cannot be read, or if the copy cannot be written. Also raises ValueError if the copy would leave less than
+    `RESERVE` bytes free, or is not equal to the database. Raises BackupStopped soon after `is_wanted` returns False.
 
     Raises OSError if the folder of `path` cannot be written. Raises FileExistsError if there is already a file at `path`, and
     neither `replace` nor `replace_larger` is true. Raises ValueError if this file is a backup with more content than the new

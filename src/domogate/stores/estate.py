@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 def _timed(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[Transaction, P], tuple[float, T]]:
-    """Return a function that does the work, and also returns the time (monotonic) at which the work got the lock."""
+    """Return a function that does the work, and also returns the time (monotonic) at which the work began."""
 
     @wraps(work)
     def timed_work(tx: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:

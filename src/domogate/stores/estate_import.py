@@ -168,8 +168,8 @@ def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) ->
     """If a module has no stored state, store the state that the estate gives for it. Return the changed plants.
 
     Before this, some old data is removed. If a module has another kind now, its state and its injected faults are removed. If a
-    module is not simulated any more, its state and its readings are removed. Such a module gets no state from the estate. The
-    state of a module that has another driver or other options now counts as unconfirmed.
+    module is not simulated any more, its state and its readings are removed. Such a module gets no state from the estate. If a
+    module now has another driver or other options, its stored state counts as unconfirmed.
     """
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]

@@ -84,8 +84,8 @@ class Feed:
     def poll(self) -> FeedPage:
         """Return the next changes, and count them as delivered. The call takes little time if there are no changes.
 
-        The result is the one event ChangesLost if changes were pruned before this process read them. The same is true if the
-        server was replaced by an older copy.
+        The result is the one event ChangesLost if changes were pruned before this process read them. The result is also
+        ChangesLost if the PostgreSQL server was replaced by an older copy.
         """
         began = self.polled_at = time.monotonic()
         if self._connection is None:

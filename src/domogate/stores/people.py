@@ -183,12 +183,9 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Remove these users with their applications, keys and grants.
+    """Remove these users with their applications, keys and grants, and the stored estate files with their e-mail addresses.
 
-    The users must not be members of any plant.
-
-    The database removes all other rows that refer to them. Also remove the estate files of earlier imports that contain their
-    e-mail addresses.
+    The database removes all other rows that refer to these users. The users must not be members of any plant.
     """
     emails = select(users.c.email).where(users.c.id.in_(bindparam("ids", expanding=True)))
     found = [email for ids in chunked(user_ids) for email in tx.connection.execute(emails, {"ids": ids}).scalars()]

@@ -58,7 +58,7 @@ def open_seals(database: Database, sealer: Sealer | None) -> None:
     """Let the sealer find the key of the secrets. If the secrets are not encrypted yet, encrypt them.
 
     Without a sealer nothing is encrypted. Raises SecretKeyMissing if the secrets are encrypted and the key is not available.
-    Also raises it if a new key cannot be written.
+    Also raises SecretKeyMissing if a new key cannot be written.
     """
     with database.reading.begin() as connection:
         key_id = find_secret_key_id(connection)

@@ -31,8 +31,8 @@ class TokenInspection:
     async def read_userinfo(self, unverified_token: str) -> dict[str, Any]:
         """Return the claims that the scopes of the access token allow (OpenID Connect Core §5.3, §5.4).
 
-        Raises OAuthFault if the token is not a valid access token, or lacks the scope `openid`. Also raises it if the user of
-        the token does not exist.
+        Raises OAuthFault if the token is not a valid access token, or lacks the scope `openid`. Also raises OAuthFault if the
+        user of the token does not exist.
         """
         try:
             principal = await self._verify(unverified_token)

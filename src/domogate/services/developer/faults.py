@@ -26,9 +26,9 @@ class DeveloperFaults:
     ) -> float:
         """Inject the fault for `seconds`, but not longer than `LONGEST`. Return the time at which the fault ends.
 
-        Raises Forbidden if self-service is not allowed, or if the person does not own the home. Also raises it if the module is
-        not simulated. Raises NoSuchPlant, NotYourPlant or NoSuchModule if the person cannot see the home or the module. Raises
-        ValueOutOfRange if the fault needs a value. Developers cannot give one.
+        Raises Forbidden if self-service is not allowed, or if the person does not own the home. Also raises Forbidden if the
+        module is not simulated. Raises NoSuchPlant, NotYourPlant or NoSuchModule if the person cannot see the home or the
+        module. Raises ValueOutOfRange if the fault needs a value. Developers cannot give one.
         """
         await self._check(principal, home_id, module_id)
         until = self._clock.now() + min(seconds, LONGEST)

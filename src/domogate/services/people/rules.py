@@ -10,8 +10,8 @@ from domogate.services.refusals import Invalid, Reason
 def check_email(email: str) -> str:
     """Return the e-mail address unchanged.
 
-    Raises Invalid if the text does not have the form of an e-mail address. Also raises it for an address at `guest.invalid`,
-    which stands for a login name (Decision 0100).
+    Raises Invalid if the text does not have the form of an e-mail address. Also raises Invalid for an address at
+    `guest.invalid`, which stands for a login name (Decision 0100).
     """
     if not is_email(email):
         raise Invalid(f"{email!r} is not an e-mail address such as anna@example.com.", Reason.BAD_EMAIL)

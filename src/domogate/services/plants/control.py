@@ -48,7 +48,10 @@ _WORST_FIRST: tuple[type[Fault], ...] = (Internal, DeviceTimeout, DeviceRefused,
 
 
 class Control:
-    """Returns a fresh state from memory, asks the driver if the state is too old, and sends commands (Decision 0008)."""
+    """Reads states of modules, and sends commands.
+
+    If the state in memory is too old, it asks the driver first (Decision 0008).
+    """
 
     def __init__(
         self,
@@ -150,7 +153,7 @@ class Control:
         """Send a command. `key` is the id of the order, and `by` is the person who sends the command.
 
         Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal. Raises OrderKeyTaken if `key` was used for another command
-        or module. Also raises it if `key` was used before and `once` is true.
+        or module. Also raises OrderKeyTaken if `key` was used before and `once` is true.
         """
         return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by, once=once))
 

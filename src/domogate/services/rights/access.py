@@ -113,7 +113,7 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
     """Return the access of the viewer to the plant. `plant` is the plant with `plant_id` in the read model, or None.
 
     Raises NoSuchPlant if the plant does not exist or is not active. Otherwise raises NotYourPlant if the person has no rights
-    on the plant now (Decision 0016). Also raises it if the person did not choose the plant for the application. So an
+    on the plant now (Decision 0016). Also raises NotYourPlant if the person did not choose the plant for the application. So an
     application learns nothing about a plant that the person did not choose. The answer is the same as for a plant of other
     people (Decision 0079).
     """

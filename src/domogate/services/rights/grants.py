@@ -36,8 +36,8 @@ def is_foreign_grant(grant_id: Id) -> bool:
 async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id, client_id: str) -> GrantHolder:
     """Return the user and the scopes of a valid grant.
 
-    Raises GrantEnded if the user is not active, or if the grant was revoked. Also raises it if the user, the application or the
-    grant does not exist any more.
+    Raises GrantEnded if the user is not active, or if the grant was revoked. Also raises GrantEnded if the user, the
+    application or the grant does not exist any more.
     """
     user = await identities.find_user(user_id)
     if user is None or not user.active:

@@ -104,7 +104,7 @@ class SafetyLogbook:
         `by` is the name of the person in the entry. `who` is the actor in the audit log.
 
         Raises NotFound if there is no such site or module. Raises Invalid if only the gateway writes entries of this kind, or
-        if a text is not valid. Also raises it if `at` is in the future or before 1970.
+        if a text is not valid. Also raises Invalid if `at` is in the future or before 1970.
         """
         plant = await self._find(plant_id)
         if not kind.by_hand:

@@ -85,9 +85,9 @@ class Webhooks:
 
         Raises NoSuchPlant, NotYourPlant. Raises ScopeMissing if the scopes of the token allow none of these kinds of events.
         Raises Forbidden if another issuer gave the token. Raises Invalid if the URL is not allowed. Raises Conflict if the
-        application has too many webhooks for this user and plant. Also raises it if one of these webhooks has this URL. The
-        application may already have a webhook with the thermostat format for this user and plant. Then another one with this
-        format also raises Conflict.
+        application has too many webhooks for this user and plant. Also raises Conflict if one of these webhooks has this URL.
+        The application may already have a webhook with the thermostat format for this user and plant. Then another one with
+        this format also raises Conflict.
         """
         scopes = tuple(sorted(scopes_for(kinds)))
         if principal.scopes.isdisjoint(scopes):
