@@ -113,7 +113,7 @@ async def open_tools(settings: Settings, *, create: bool = True, temporary: bool
 async def open_subscriptions(settings: Settings) -> AsyncIterator[tuple[SubscriptionStore, Clock]]:
     """Yield the part of an existing store with the subscription keys, only for reading, and the clock.
 
-    No other part of the store is imported.
+    Python imports no other module of the store.
     """
     from domogate.stores.keys import SqlKeys  # Only `domogate key list` needs this part without the other parts.
 

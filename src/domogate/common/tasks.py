@@ -1,4 +1,4 @@
-"""Ends background tasks, and waits for events and for work that may hang."""
+"""Ends background tasks, and waits for work that may hang and for an `asyncio.Event`, with a time limit."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,4 +1,4 @@
-"""The data of a site for its responsible person: the data that E18 returns, with names, places and tests."""
+"""The data of a site for its responsible person: everything that E18 returns, plus names, places and tests."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
