@@ -38,8 +38,8 @@ _LONGEST_KEPT = 4 * 1024 * 1024
 _ID_LENGTH = 36
 """The length of an id, in characters.
 
-The text of a module contains its id. So if the ids of all modules are together longer than `_LONGEST_KEPT`, the document is too
-long for the history. It is not made.
+The text of a module contains its id. So if the ids of all modules are together longer than `_LONGEST_KEPT`, the document with
+the estate before an import is too long for the history. Then the document is not made.
 """
 
 

@@ -31,7 +31,7 @@ class _Wait:
             self._ended += perf_counter() - self._began
 
     def ended_within(self, seconds: float) -> bool:
-        """Whether no step waits any more, and the total time is less than `seconds`."""
+        """Whether no step of the request waits any more, and the request waited less than `seconds` seconds for this thing."""
         return not self._steps and self._ended < seconds
 
     @property

@@ -24,14 +24,17 @@ _UNKNOWN_KEY = "00000000000000000000000000000000"
 
 
 class Others(NamedTuple):
-    """Tokens of another user, and tokens of the same user without scopes. None: the caller of the tool gave no such token."""
+    """Tokens of another user, and tokens without scopes of the user whose tokens the other checks use.
+
+    None: the caller of the tool gave no such token.
+    """
 
     user: Credentials | None = None
-    """An id token of another user, for all families except home control."""
+    """An id token of the other user, for all families except home control."""
     access: Credentials | None = None
-    """An access token of another user, for home control."""
+    """An access token of the other user, for home control."""
     narrow: Credentials | None = None
-    """An id token of the same user, without any scope of the families."""
+    """An id token without any scope of the families, of the user whose tokens the other checks use."""
     narrow_access: Credentials | None = None
 
 

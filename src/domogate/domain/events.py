@@ -33,7 +33,10 @@ class PlantAspect(StrEnum):
     """The part of a plant that changed."""
 
     FACTS = "facts"
-    """The plant's data (name, address, status and so on) or topology. An import of an estate file always has this aspect."""
+    """The plant's data (name, address, status and so on) or topology.
+
+    After an import of an estate file, the event always names this part.
+    """
     PEOPLE = "people"
     """The members or invitations of the plant."""
     FAULTS = "faults"

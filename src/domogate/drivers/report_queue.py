@@ -24,7 +24,7 @@ It waits at most `LONGEST_SHARE` seconds. The reason: a batch may also take a lo
 RETRY = 1.0
 """In seconds: the pause before a refused batch is sent again.
 
-It is at least `HOLD`. So every module that waits for the answer to an order now has stopped waiting then.
+It is at least `HOLD`. So when the batch is sent again, no module still waits for an answer for which it waits now.
 """
 BURST = 10
 """This number of changes of a module is reported without a pause. Further changes are collected into one report."""

@@ -162,7 +162,7 @@ class DirectRequests:
 
 
 class RequestPacer:
-    """Starts only some requests in each round of the event loop. So many requests do not delay a health check."""
+    """Starts only some requests in each round of the event loop. So a health check waits only for these requests."""
 
     def __init__(self) -> None:
         self._started = 0

@@ -1,8 +1,8 @@
 """Reads an estate file that is written as JSON. Programs write such files. The test kit does so too.
 
-JSON is also YAML. So the YAML parser can read these files, but it needs more time. The result of both is the same. The only
-exception: the values have no line numbers. If the text may have a mistake, `read_json_parts` raises NotSimple. Then the YAML
-parser must read the whole file.
+JSON is also YAML. So the YAML parser can read these files, but it needs more time. This module returns the same result as the
+YAML parser, except that the values have no line numbers. If the text may have a mistake, `read_json_parts` raises NotSimple.
+Then the YAML parser must read the whole file.
 """
 
 import json

@@ -31,7 +31,10 @@ _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
 _ABOUT = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "writeOnly"})
 _KNOWN = _RULES_OF_SCALARS | _RULES_OF_LISTS | _RULES_OF_OBJECTS | _OTHER_RULES | _ABOUT
 _MOST_WORDS = 1_000
-"""For each key, at most this number of different values is cached. Each value has its reader, or the result of reading it."""
+"""For each key, at most this number of different values is cached.
+
+The cache has the result of reading each of these values, or the function that reads it.
+"""
 
 
 class NotQuick(Exception):

@@ -16,4 +16,4 @@ class SharedClock(Clock, Protocol):
     """A clock that shows the same time in several gateways."""
 
     began_at: float
-    """The time at which the first of these gateways started. It is the same in all these gateways."""
+    """The time at which the first of the gateways started. All of them have the same value here."""

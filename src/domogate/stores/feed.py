@@ -78,7 +78,10 @@ class Feed:
         return self._page(self._decode(rows))
 
     def keep(self, own: Sequence[Change]) -> None:
-        """Remember the changes of a transaction with a shared lock. A later poll returns them in the order of the cursors."""
+        """Remember the changes of a transaction that held the lock for writes in shared mode.
+
+        A later poll returns them in the order of the cursors.
+        """
         self._own.update((change.cursor, change) for change in own)
 
     def poll(self) -> FeedPage:

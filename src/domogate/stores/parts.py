@@ -12,7 +12,7 @@ from domogate.domain.ids import Id
 T = TypeVar("T")
 
 MODULES_A_PART = 2_000
-"""A part ends when it has this number of modules and plants or more. A plant is never split."""
+"""A part ends when the number of its modules plus the number of its plants is this number or more. A plant is never split."""
 FIRST_PART = 250
 """The size of the first part. It is small, because the speed is not known yet."""
 SECONDS_A_PART = 0.2

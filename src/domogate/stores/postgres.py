@@ -308,7 +308,7 @@ class PostgresDatabase(Database):
 
 @cache
 def _lock_shared(locks: frozenset[WriteLock]) -> str:
-    """Return the statement that takes the shared lock, and then the other locks of `locks`, always in the same order."""
+    """Return the statement that takes the lock for writes in shared mode, then the other locks of `locks` in a fixed order."""
     named = [f"pg_advisory_xact_lock({_WRITE_LOCK + lock})" for lock in sorted(locks - {WriteLock.SHARED})]
     return f"SELECT {', '.join((_WAIT, f'pg_advisory_xact_lock_shared({_WRITE_LOCK})', *named, _WAIT_NO_LONGER))}"
 

@@ -68,7 +68,8 @@ def limited_connection() -> "type[psycopg.Connection[Any]]":
 
         The server does not count a transaction as idle between the first statement and the end of a pipeline. So it would not
         end the transaction of a process that was frozen in this time. The process would keep its locks. A long pipeline is sent
-        in parts. The server counts the time as idle only until the first part is sent.
+        in parts. When the first part has arrived, the server no longer counts the transaction as idle. So this protection ends
+        with the first part.
         """
 
         def _communicate_gen(self) -> Generator[Any, Any, None]:

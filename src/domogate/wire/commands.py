@@ -124,8 +124,8 @@ def command_for(kind: DeviceKind) -> str | None:
 def to_command(body: CommandBody, module: Module, state: State | None, now: float) -> domain.Command:
     """Return the command in the body.
 
-    Raises ValueOutOfRange if the command sets nothing or contradicts itself. Also raises ValueOutOfRange if the kind of the
-    module does not accept the command. The same is true for this module with its present state.
+    Raises ValueOutOfRange in four cases. The command sets nothing. It contradicts itself. The kind of the module does not
+    accept it. The module does not accept it in its present state.
     """
     kind = module.kind
     form = _BY_BODY[type(body)]

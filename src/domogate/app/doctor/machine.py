@@ -37,7 +37,7 @@ def check_machine(settings: Settings, *, gateway_at: str | None) -> Iterator[Fin
 
 
 def check_folder(folder: Path, gateway_at: str | None) -> Iterator[Finding]:
-    """Check that only the owner of the data folder can read it and its files. Check that this user may write to the folder."""
+    """Check that only the owner can read the data folder and its files, and that the user of the doctor may write to it."""
     if not folder.exists() and gateway_at is not None:
         yield in_another_folder("data folder", f"{folder} does not exist", gateway_at)
         return

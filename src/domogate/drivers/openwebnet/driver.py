@@ -1,4 +1,7 @@
-"""The OpenWebNet driver. The option `gateway` of a module names its OpenWebNet gateway. With only one, it may be missing."""
+"""The OpenWebNet driver.
+
+The option `gateway` of a module names its OpenWebNet gateway. If there is only one, the option may be missing.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence

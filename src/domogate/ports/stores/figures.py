@@ -11,7 +11,7 @@ class FigureStore(Protocol):
     async def count_figures(self, since: float) -> StoreFigures:
         """Count the plants, modules, orders and so on that are in the store now (see StoreFigures).
 
-        An ended order is counted only if it ended after the time `since`. It must also be queued at most ten minutes before
-        `since`. Orders that were queued earlier have nearly always ended before `since`.
+        An ended order is counted only if it ended after the time `since`. Orders that were queued more than ten minutes before
+        `since` are not counted: they have nearly always ended before `since`.
         """
         ...

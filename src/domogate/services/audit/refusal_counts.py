@@ -51,7 +51,7 @@ class RefusalCounts:
     def add(self, entry: AuditEntry) -> None:
         """Append the refusal to the log if it is the first of its kind in this minute. Otherwise only count it.
 
-        It is also only counted if its actor already has `KINDS_NOTED` kinds for this action. `sum_up` writes the counts.
+        If its actor already has `KINDS_NOTED` kinds for this action, only count it too. `sum_up` writes the counts.
         """
         if len(self._kinds) >= _CAPACITY or not self._begun <= entry.at < self._begun + MINUTE:
             self.sum_up()

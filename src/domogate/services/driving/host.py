@@ -172,7 +172,7 @@ class Driving:
     def apply(self, changes: Sequence[Change]) -> None:
         """Apply committed changes: new modules, changed options of modules and injected faults take effect.
 
-        This method is a listener of the store. A new plant is driven if it has a real device, or if a slot is free.
+        The store calls this method. A new plant is driven if it has a real device, or if a slot is free (`slots.py`).
         """
         if not self._started or self._stopped:
             return  # `DrivenPlant.start` reads the newest state later

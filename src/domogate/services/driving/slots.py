@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class SlotHolder(Protocol):
-    """A plant without a real device: it needs a slot while it is driven."""
+    """A plant without a real device. It needs one of the limited number of slots while it is driven."""
 
     last_use: int
 

@@ -1,8 +1,8 @@
 """Supervises drivers: starts each driver, watches it, and restarts it when it fails. Drivers do not delay each other.
 
 A driver handles its own connection errors. When the whole driver fails, it is stopped, restarted after a pause, and its plants
-are attached again. The pause is random. So many gateways do not reconnect at the same time. Its upper limit doubles with each
-failure, up to `_LONGEST_PAUSE`.
+are attached again. The pause is random, so the gateways of a cluster do not all reconnect at the same time. Its upper limit
+doubles with each failure, up to `_LONGEST_PAUSE`.
 """
 
 import asyncio

@@ -34,7 +34,7 @@ class Portion(NamedTuple):
     steps: int
     """The number of steps. In one step, one event is passed to one stream."""
     writes: int
-    """The number of connections that are written to."""
+    """The number of connections to which the hub writes events."""
 
 
 QUIET = Portion(steps=20, writes=1)

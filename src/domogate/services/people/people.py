@@ -120,7 +120,8 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def set_limits(self, plant_id: Id, user_id: Id, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
         """Replace the limits of a member. None removes the limits. The change takes effect with the next request.
 
-        The new limits may have other places, or an earlier or new period. Then the member does not get earlier events any more.
+        In three cases the member no longer gets the events from before this change: the new limits have other places, their
+        period begins earlier, or the old period has already ended.
 
         Raises NotFound if there is no such plant or member, and Invalid if the limits are refused. Raises Conflict if the user
         owns the plant.

@@ -105,7 +105,8 @@ def read_site(
     """Return the site with its controllers, units and tests.
 
     `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` is for tests
-    that end in the future (`list_future_tests`). It has the time of each such test in the logbook.
+    whose end is in the future (`list_future_tests`). For each of these tests that the logbook has, it contains the time of the
+    entry in the logbook.
     """
     places = places_of(plant.topology)
 

@@ -78,7 +78,7 @@ _UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
 
 
 def is_receiver_up(results: Sequence[DeliveryResult]) -> bool:
-    """Whether the receiver accepted or refused an event. If it did, the receiver is not down."""
+    """Whether the receiver answered an event by accepting or refusing it. Then the receiver is not down."""
     return any(result.outcome in _UP for result in results)
 
 

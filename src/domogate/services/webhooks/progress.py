@@ -34,8 +34,8 @@ class WebhookProgress:
     async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, is_up: bool) -> None:
         """Store that all changes up to `position` are handled, and store the `pending` deliveries.
 
-        `is_up`: whether the receiver accepted or refused an event. If it did, earlier failures are forgotten. So the delay
-        after the next failure is short. Otherwise a receiver that was unavailable still counts as unavailable.
+        `is_up` is true if the receiver answered: it accepted or refused an event. Then earlier failures are forgotten, and the
+        delay after the next failure is short. If `is_up` is false, a receiver that was unavailable still counts as unavailable.
         """
         if self.webhook.failing_since is not None and not is_up:
             await self._hold(msgspec.structs.replace(self.webhook, position=position), pending)

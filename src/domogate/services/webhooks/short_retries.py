@@ -21,8 +21,8 @@ _DELAY = 0.1
 class ShortRetries:
     """The recent attempts at one receiver.
 
-    The attempts are not stored. So in a new process, the receiver counts as down until it accepts an event. Then the delays
-    after failures are long (`backoff.py`).
+    The attempts are not stored. So in a new process, the receiver counts as down until it accepts an event. While it counts as
+    down, the delays after failures are long (`backoff.py`).
     """
 
     def __init__(self, clock: Clock) -> None:

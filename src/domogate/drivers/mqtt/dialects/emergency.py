@@ -98,7 +98,9 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ended: str
     """The path of the time at which the test ended. The time is in ISO 8601, or in seconds or milliseconds since the epoch."""
     began: str = ""
-    """The path of the time at which the test began, in the same form. Without it, this time is computed from `ended` and `lit`.
+    """The path of the time at which the test began. The time may have the same forms as the time at `ended`.
+
+    Without this option, the time is computed from `ended` and `lit`.
 
     This time identifies the test. The logbook does not repeat a test that began at the same time as the test before.
     """

@@ -113,12 +113,10 @@ def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Can
 
 
 def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) -> list[Announcement]:
-    """If a device has exactly one thermostat, add sensors to it.
-
-    They are the only sensor of temperature and the only sensor of humidity.
-
-    A sensor is not added if the thermostat itself reports this measure. It is not added either if the options of a module
-    cannot describe the sensor. Return the announcements of `rest` without the added sensors.
+    """If a device has exactly one thermostat, add the device's temperature sensor and humidity sensor to the thermostat. If the
+    device has several sensors of one of the two measures, add none of them. A sensor is not added if the thermostat itself
+    reports this measure. It is not added either if the options of a module cannot describe the sensor. Return the announcements
+    of `rest` without the added sensors.
     """
     at = [number for number, one in enumerate(candidates) if one.kind is DeviceKind.CHRONOTHERMOSTAT and not one.why]
     for measure, units in _CLIMATE_UNITS.items():
