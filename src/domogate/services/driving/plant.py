@@ -160,7 +160,7 @@ class DrivenPlant:
         return stored
 
     async def _acquire_slot(self, stored: StoredPlant) -> None:
-        """Wait for a slot (`slots.py`) if all devices are simulated. DeviceOffline: no slot is free, no call needs the plant."""
+        """If all devices are simulated, wait for a slot. Raises DeviceOffline if all are taken and no call needs the plant."""
         slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
