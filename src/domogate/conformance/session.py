@@ -108,8 +108,8 @@ class Session:
     def ask_known(self, operation: Operation, ids: dict[str, str] | None = None) -> Exchange:
         """Send a correct request about the user's own plants or devices. Note a finding if the request does not succeed.
 
-        The status can also mean that a device is offline, or that the family does not show the plant. Then there is no finding.
-        The rule is noted as not checked.
+        The status can also mean that a device is offline, or that the family does not show the plant. Then there is no finding,
+        and the rule SUCCESS is noted as not checked.
         """
         exchange = self.ask(operation, ids)
         status, is_device = exchange.status, "{module}" in operation.path

@@ -31,7 +31,7 @@ _VALUES: dict[InjectedFault, frozenset[str]] = {
 
 
 class InjectionStore(FaultStore, PlantStore, Protocol):
-    """The parts of the store with injected faults and plants."""
+    """The parts of the store that have the plants and the injected faults."""
 
 
 class FaultInjector:

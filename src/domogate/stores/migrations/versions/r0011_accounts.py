@@ -75,7 +75,7 @@ def _renew_users(connection: sa.Connection) -> None:
 
 
 def _renew_invitations(connection: sa.Connection) -> None:
-    """Compute the e-mail keys of all invitations again.
+    """Compute the column `email_key` of all invitations again.
 
     Two invitations of a plant may have addresses that differ only in their Unicode form or their case. Then only one of the two
     is kept. If possible, it is one whose address is in the composed form (NFC).
