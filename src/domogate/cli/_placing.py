@@ -12,7 +12,7 @@ from domogate.services.plants.placing import choose_room, name_in_room
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """The new text of the file, and the modules that were added or could not be added.
+    """The new text of an estate file to which modules were added.
 
     `added` is the number of added modules. `left` has the modules that could not be added, with the reason.
     """

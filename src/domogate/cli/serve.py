@@ -171,7 +171,7 @@ def _offer_operator(gateway: "Gateway", where: str) -> None:
 def _where(settings: Settings) -> str:
     """Return the flag that names the data folder or the database. The operator needs it for a command in another terminal.
 
-    The path is absolute, because the other terminal may be in another folder. A database URL may contain a
-    password, so it is not shown.
+    The path is absolute, because the other terminal may be in another folder. A database URL may contain a password. So the
+    flag is `--database URL`, without the real URL.
     """
     return f"--data {shlex.quote(str(settings.data.absolute()))}" if settings.database is None else "--database URL"
