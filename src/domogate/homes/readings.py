@@ -59,7 +59,7 @@ class RoomEnergyOut(UsedOut, frozen=True):
 
 class HomeEnergyOut(UsedOut, frozen=True):
     """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something in the
-    period. `used` and `used_before` are sums of the same kind of devices.
+    period. `used` and `usedBefore` are sums of the same kind of devices.
 
     `since` is the time from which the energy is counted. For a guest who joined the home after the requested time, it is the
     first full hour after the guest joined, but never later than `until`. `simulated` is true if one of the measuring devices

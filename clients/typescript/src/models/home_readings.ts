@@ -23,7 +23,7 @@ export interface PeriodReading {
 
 /**
  * The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something in
- * the period. The totals of both periods are sums of the same kind of devices.
+ * the period. `used` and `usedBefore` are sums of the same kind of devices.
  */
 export interface HomeEnergy {
   readonly used: number | null;

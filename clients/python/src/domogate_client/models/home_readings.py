@@ -30,7 +30,7 @@ class PeriodReading(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class HomeEnergy(Struct, frozen=True, kw_only=True, rename="camel"):
     """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something
-    in the period. The totals of both periods are sums of the same kind of devices."""
+    in the period. `used` and `usedBefore` are sums of the same kind of devices."""
 
     used: float | None
     used_before: float | None
