@@ -110,9 +110,9 @@ class _Candidate(msgspec.Struct, frozen=True):
 
 
 def find_calls(estate: Estate) -> list[Call]:
-    """Return one call for each proposal. The owner of the plant makes the call.
+    """Return one call for each template in `PROPOSALS`. The owner of the plant makes the call.
 
-    If the call would fail with every plant and every reachable module of the estate, the proposal is left out.
+    A template is left out if no plant or no reachable module of the estate is suitable for its call.
     """
     good = {user.email for user in estate.users if user.active and user.standing is Standing.GOOD}
     plants = [one for one in estate.plants if one.plant.status is PlantStatus.ACTIVE and one.plant.owner.email in good]

@@ -19,7 +19,7 @@ LINKS = (
     "etc/systemd/system/multi-user.target.wants/domogate.service",
     "etc/systemd/system/sockets.target.wants/domogate.socket",
 )
-"""The links that `systemctl enable` makes, also without the first `/`."""
+"""The path of each link that `systemctl enable` makes, without the first `/`."""
 SETTINGS = "--config /etc/domogate/domogate.toml --data /var/lib/domogate"
 PROGRAM = Path("/opt/domogate/bin/domogate")
 """The path of the program, as the documentation recommends it."""

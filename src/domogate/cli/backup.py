@@ -29,9 +29,9 @@ async def back_up(
 ) -> None:
     """Write a consistent copy of the store to a file. The gateway may be running.
 
-    --force does not replace an earlier backup with newer changes, or a backup of another database with more plants, modules
-    or users. The command also works if the database is on a read-only file system. The backup file must then be on another
-    file system.
+    --force does not replace an earlier backup that has newer changes than the new backup. It also does not replace a backup
+    of another database that has more plants, modules or users than the new backup. The command also works if the database
+    is on a read-only file system. The backup file must then be on another file system.
     """
     check_free(file, force or replace_larger)
     check_folder(file)

@@ -127,7 +127,7 @@ def print_schema() -> None:
 def _check(plant: PlantFlags) -> None:
     """Check the flags for the name, the owner and the modules. Raises WrongUsage if one of them has a wrong value.
 
-    click has already checked the numbers and the type of the plant. The driver is checked with the text of the new file.
+    click has already checked the numbers and the type of the plant. `new_estate` has already checked the driver.
     """
     for name, parse in (("name", parse_name), ("owner", parse_email)):
         given = getattr(plant, name)

@@ -9,9 +9,9 @@ _MOST = 1_000
 
 
 class _Wait:
-    """The total time in which a request waited for one thing, for example the store.
+    """The total time in which a request waited for one thing (`what` in `Waits.measure`), for example the store.
 
-    Steps of a request can wait at the same time. This time counts only once.
+    Several steps of a request can wait for this thing at the same time. Then the time counts only once.
     """
 
     __slots__ = ("_began", "_ended", "_steps")
@@ -31,7 +31,7 @@ class _Wait:
             self._ended += perf_counter() - self._began
 
     def ended_within(self, seconds: float) -> bool:
-        """Whether no step of the request waits any more, and the request waited less than `seconds` seconds for this thing."""
+        """Whether the request no longer waits for this thing, and has waited for it less than `seconds` seconds in total."""
         return not self._steps and self._ended < seconds
 
     @property

@@ -24,7 +24,7 @@ _UNKNOWN_KEY = "00000000000000000000000000000000"
 
 
 class Others(NamedTuple):
-    """Tokens of another user, and tokens without scopes of the user whose tokens the other checks use.
+    """Tokens that only the checks of scopes and rights use: tokens of another user, and tokens without scopes.
 
     None: the caller of the tool gave no such token.
     """
@@ -34,8 +34,9 @@ class Others(NamedTuple):
     access: Credentials | None = None
     """An access token of the other user, for home control."""
     narrow: Credentials | None = None
-    """An id token without any scope of the families, of the user whose tokens the other checks use."""
+    """An id token without any scope of the families. It belongs to the user whose tokens the other checks use."""
     narrow_access: Credentials | None = None
+    """An access token without any scope of the families, for home control. It belongs to the same user as `narrow`."""
 
 
 def check_access(session: Session, subjects: Subjects, families: tuple[str, ...], others: Others, *, write: bool) -> None:

@@ -87,9 +87,9 @@ class LogRepeats:
         return known is not None
 
     def flush(self, *, everything: bool = False) -> None:
-        """Log the counts that are due. If `everything` is true, log all counts.
+        """Log the counts that are due. If `everything` is true, log all counts and forget all causes.
 
-        A cause that was not repeated for a whole period is removed.
+        A count that is due is 0 if the failure was not repeated. Then no line is logged, and the cause is forgotten.
         """
         due: list[tuple[_Cause, _Repeated]] = []
         with self._lock:

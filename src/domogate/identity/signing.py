@@ -52,10 +52,11 @@ class KeyRing:
         retired_kept: float = 86_400.0,
         knowledge: KnowledgeBound | None = None,
     ) -> None:
-        """`start` changes to `algorithm`. For `retired_kept` seconds, tokens of a retired key are still accepted.
+        """`start` changes to a signing key with this `algorithm`.
 
-        `retired_kept` must be at least the longest lifetime of a token. `knowledge` says whether the data of this gateway are
-        too old. If they are, no token and no ticket is verified.
+        For `retired_kept` seconds, tokens of a retired key are still accepted. `retired_kept` must be at least the longest
+        lifetime of a token. `knowledge` says whether the data of this gateway are too old. If they are, no token and no ticket
+        is verified.
         """
         if algorithm not in GENERATORS:
             raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")

@@ -77,9 +77,9 @@ class SessionOut(OutputModel, frozen=True):
     agent: str
     """The User-Agent header of the browser."""
     browser: str
-    """The browser that the header names, or empty."""
+    """The browser that the User-Agent header names. Empty if the header names no known browser."""
     system: str
-    """The operating system that the header names, or empty."""
+    """The operating system that the User-Agent header names. Empty if the header names no known operating system."""
     factors: tuple[str, ...]
 
 

@@ -342,7 +342,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         "trust_traceparent": Setting(
             "true|false",
             "Continue the trace that the header traceparent of a request names. Set it only if a proxy replaces this header, "
-            "or if you know all clients. Otherwise each request begins a new trace with a link to the trace of the client.",
+            "or if you know all clients. Without this setting each request begins a new trace with a link to the trace of "
+            "the client.",
         ),
     },
 }

@@ -19,9 +19,8 @@ PLANT_ID = 1
 class EstateRows(msgspec.Struct):
     """The rows of the floors, ambients and modules of an estate by their ids.
 
-    It also has the rows of the first states.
-
-    This class does not have the rows of the plants. They depend on the stored plants.
+    It also has the rows of the states that the estate gives for its modules. It does not have the rows of the plants, because
+    these rows depend on the stored plants.
     """
 
     floors: dict[Id, RowValues]

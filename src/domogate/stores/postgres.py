@@ -260,9 +260,9 @@ class PostgresDatabase(Database):
             connection.execute(_RAISE_CURSORS)
 
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
-        """Use the cursors of the next transactions too: raise the offset, so that these transactions get higher cursors.
+        """Reserve cursors of the next transactions. Raise the offset (`_cursor_at`): the next transactions get higher cursors.
 
-        Without the exclusive lock, another transaction may already have these cursors.
+        Raises ValueError without the exclusive lock. Without this lock, another transaction may already have these cursors.
         """
         if not exclusive:
             raise ValueError(f"one write with a shared lock can have at most {MOST_EVENTS} changes, not {events}: split it")

@@ -71,8 +71,9 @@ def rotate_refresh_tokens(tx: Transaction, requests: Sequence[RotationRequest]) 
     """Replace each presented token that is valid by its successor. Return the outcome of each request.
 
     If a token was replaced before, the outcome is REPEATED under two conditions. The grace period lasts, and the successor of
-    the token is not replaced. Otherwise the outcome is REUSED, and the grant of the token is revoked. But if the token has
-    expired by then, the outcome is EXPIRED. The result is the same as for requests that come one after the other.
+    the token is not replaced. Then the outcome is REPEATED even if the token has expired. If one of the conditions is not met,
+    there are two outcomes. If the token has expired at the time of the request, the outcome is EXPIRED. Otherwise the outcome
+    is REUSED, and the grant of the token is revoked. The result is the same as for requests that come one after the other.
     """
     return _Rotations(tx, requests).run(requests)
 

@@ -252,8 +252,8 @@ def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
 def _release_next(tx: Transaction, webhook_id: Id, module_id: Id | None, at: float) -> None:
     """Make the next pending delivery of the module due at the time `at`, if it is not due earlier.
 
-    Events of one module are delivered one after the other. So call this if the delivery before it is removed or becomes a dead
-    letter.
+    Events of one module are delivered one after the other. So call this function after a delivery of the module was removed or
+    became a dead letter.
     """
     waiting = (
         select(parked.c.cursor)

@@ -119,7 +119,7 @@ class Writer:
         return future
 
     def _set_timer(self, at: float) -> None:
-        """Set the timer to `at`, when the first waiting write expires. One timer takes less time than one for each write."""
+        """Set the timer to `at`, the time at which the first waiting write expires. One timer for each write would be slow."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at

@@ -65,7 +65,7 @@ class FaultRule(msgspec.Struct):
     user: str | None = None
     """The e-mail of the user whose id is in `wanted`."""
     key: str | None = None
-    """The name of the subscription key in `wanted`."""
+    """The name of the subscription key whose hash is in `wanted`."""
     ms: int = 0
     """For SLOW: the delay of the answer. For CUT: the time from the start of the stream to its end. In milliseconds."""
     left: int | None = None

@@ -18,7 +18,10 @@ _HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
 _NOISE = 0.12
 _ADVANCE_EVERY = 20.0
-"""In seconds. A room changes slowly: without a measurement, a tick computes it only if the last computation is older."""
+"""In seconds: a tick computes the room if the last computation was at least this time ago. A room changes slowly.
+
+A tick computes the room earlier only if the thermostat measures in this tick, or if its timed mode has ended.
+"""
 _BOOST_LASTS = 1800.0
 
 # Target temperatures of the modes that ignore the set point.

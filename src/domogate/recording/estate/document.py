@@ -38,7 +38,7 @@ class _Reader:
         self._states: dict[str, Record] = {}
         self._measured: dict[str, Record] = {}
         self._silent: set[tuple[str, str]] = set()
-        """The kind and the id of each module whose newest read did not show its state."""
+        """The kind and the id of each module that did not answer or was offline, and whose state was not read later."""
 
     def read(self, exchange: Exchange) -> None:
         for pattern, form, use in _ANSWERS:
@@ -108,8 +108,7 @@ class _Reader:
     def complete(self) -> None:
         """Add the states to the modules. Raises BadRecording if a plant has too many modules.
 
-        Sometimes the newest read of a module did not show its state. Then its record says that the simulator shows it as
-        offline.
+        The record of a module in `_silent` says that the simulator shows the module as offline.
         """
         for plant in self.plants:
             self._plant(plant).complete_plugs()

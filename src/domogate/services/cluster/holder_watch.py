@@ -54,9 +54,9 @@ class HolderWatch:
 
         Return False in three cases. First: the holder should keep the shard, but it gets no messages. No other member that
         stays in the cluster gets messages either. Second: the holder should keep the shard, gets messages and is alive. The
-        first call of this method for this shard begins a period of `LeaseTimes.renewal` seconds. The holder is alive if it has
-        renewed its lease at the end of this period or later. In these two cases the holder keeps the shard but cannot be
-        reached. So waiting does not help. Third: the database does not answer, so no shard can move.
+        first call of this method for this shard begins a period of `LeaseTimes.renewal` seconds. If the holder has renewed its
+        lease after this period, it is alive. A renewal during this period does not count. In these two cases the holder keeps
+        the shard but cannot be reached. So waiting does not help. Third: the database does not answer, so no shard can move.
         """
         shown = await self._look()
         if shown is None:

@@ -284,7 +284,11 @@ class Stream(LiveEvents):
         return notices
 
     async def _check_rights(self) -> None:
-        """Check the rights if they are marked as invalid. Raises Ended if they are refused or if the stream must end."""
+        """Check the rights if they are marked as invalid.
+
+        Raises Ended if `StreamRights.check` refuses something, for example the token, or if the token or the key has expired.
+        Also raises Ended if `end` or `close` was called before.
+        """
         while self._rights_invalid:
             version = self._rights_version
             if self._end is None and not self.closed:

@@ -70,8 +70,8 @@ class Applications:
     async def revoke(self, principal: Principal, client_id: str, *, address: str) -> None:
         """Revoke all grants of the person for this application.
 
-        Raises NotFound if the person gave it no access. An application may have access to only some homes. If it wants to
-        revoke the grants of another application, this raises Forbidden. An application may always revoke its own grants.
+        Raises NotFound if the person gave the application no access. Raises Forbidden if the calling application has access to
+        only some homes, and `client_id` names another application. Every application may revoke its own grants.
         """
         if principal.plants is not None and client_id != principal.client_id:
             raise Forbidden("This application has access to only some homes, so it cannot revoke other applications.")

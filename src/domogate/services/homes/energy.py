@@ -24,9 +24,10 @@ MOST_METERS = 300
 _SERIES = 8
 """A module has at most this number of series. This number limits the rows that one query reads."""
 _LOOK_BACK = 7 * DAY
-"""In seconds. A counter's value at a given time is its last reading in the newest hour that began before that time.
+"""In seconds: how far the search for an earlier reading of a counter goes back.
 
-Hours that began earlier than `_LOOK_BACK` before that time do not count.
+The value of a counter at a given time is its last reading in one hour. This is the newest hour that began before the given time
+and has a reading of the counter. An hour that ended more than `_LOOK_BACK` before the given time is not used.
 """
 
 

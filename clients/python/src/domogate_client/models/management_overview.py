@@ -72,9 +72,10 @@ class ModuleCounts(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class WebhookCounts(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Counts of webhooks and their deliveries. `oldestPendingAt` is the time of the oldest event whose delivery is
-    pending. If a receiver became unavailable before this time, or if there is no such event, `oldestPendingAt` is
-    the time at which this receiver became unavailable."""
+    """Counts of webhooks and their deliveries. `oldestPendingAt` is the earlier of two times. The first is the time of
+    the oldest event whose delivery is pending. The second is the time from which a receiver has been unavailable.
+    If several receivers are unavailable, the earliest of their times counts. If no delivery is pending and no
+    receiver is unavailable, `oldestPendingAt` is null."""
 
     active: int
     failing: int

@@ -39,7 +39,7 @@ class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     topic: str
     path: str = ""
     map: dict[str, str] = {}
-    """The failure type of each word. Without a map, the words are failure types."""
+    """The failure type of each word that the device sends. Without a map, the device must send the failure types as words."""
     bits: dict[str, str] = {}
     """The failure type of each bit. Bit 0 is the lowest."""
 

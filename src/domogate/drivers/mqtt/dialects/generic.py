@@ -78,13 +78,16 @@ _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
 )
 """For each name in the options: the name of the property, and the function that reads its value."""
 _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
-"""Decimal places of sent values, if the options do not set `decimals`. The default is 0. This does not apply to `color`."""
+"""The number of decimals of a sent number, if the options do not set `decimals`. Other properties have 0 decimals.
+
+This table and the option `decimals` have no effect on `color`: `fill_color` rounds the values of a colour.
+"""
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
 _COLOR = "color"
-"""The name in the options for hue and saturation in one message. `colorAs` says which values the message has."""
+"""In the options, this name means hue and saturation together. `colorAs` says which values their common message has."""
 _OPERATION = "operation"
-"""The name in the options for mode and function of a thermostat in one message, such as `manual cooling`."""
+"""In the options, this name means mode and function of a thermostat together, as one value such as `manual cooling`."""
 _JOINED: Mapping[str, frozenset[str]] = MappingProxyType(
     {_COLOR: frozenset(("hue", "saturation")), _OPERATION: frozenset(("mode", "function"))}
 )
@@ -283,8 +286,9 @@ class Generic(Codec):
     def _encode_operation(self, mode: object, function: object) -> Publication:
         """Return the message that sets mode and function.
 
-        If the mode is None, it is manual. In the manual mode, the message names the mode and, if it is not None, the function.
-        In another mode, it names the function only if `map` has a word for this mode with this function.
+        If `mode` is None, the mode is manual. If `function` is None, the message names only the mode. Otherwise a message for
+        the manual mode names the mode and the function. A message for another mode names the function only if `map` has a word
+        for this mode with this function.
         """
         target = self._options.command[_OPERATION]
         known = ThermostatMode.MANUAL if mode is None else mode

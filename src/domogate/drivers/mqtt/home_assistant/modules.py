@@ -22,7 +22,7 @@ from domogate.drivers.mqtt.payloads import Unreadable
 
 _log = get_logger(__name__)
 _MOST_PARTS = 5_000
-"""When one search has found this number of parts, it ignores all further announcements."""
+"""When one search has read this number of parts of devices (such as lamps and sensors), it ignores all later announcements."""
 _MOST_LOGGED = 20
 _LONGEST_LABEL = 40
 _LONGEST_TOPIC = 100
