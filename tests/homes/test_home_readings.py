@@ -100,6 +100,13 @@ class TestReadings:
             assert (await readings(api, f"since={since}&until=2027-01-15"))[-1]["used"] == 5000
             assert (await api.ok("GET", f"{ENERGY}?since={since}&until=2027-01-15"))["used"] == 5.0
 
+    async def test_a_counter_is_found_behind_many_newer_readings_of_another_measure(self, api: HomeApi) -> None:
+        await count_energy(api, PLUG.id, ("2027-01-12T22:30", 100.0), ("2027-01-14T09:30", 5100.0))
+        power = [(f"2027-01-13T{hour:02}:30", 10.0) for hour in range(24)]
+        await record(api, PLUG.id, "power", Unit.WATT, *power)
+        assert (await readings(api, "since=2027-01-14&until=2027-01-15"))[-1]["used"] == 5000
+        assert (await api.ok("GET", f"{ENERGY}?since=2027-01-14&until=2027-01-15"))["used"] == 5.0
+
     async def test_a_counter_that_lost_its_last_steps_has_not_used_its_whole_count(self, api: HomeApi) -> None:
         """Some plugs store their count once an hour, and begin with the stored count after a power cut."""
         values = (("2027-01-13T22:30", 5100.0), ("2027-01-14T08:30", 5090.0), ("2027-01-14T09:30", 5095.0))

@@ -172,9 +172,15 @@ class HomeHistory:
         return Used(*[await self._sum_power(module_id, *period) for period in ((since, until), times[:2])])
 
     async def _read_counter(self, module_id: Id, at: float) -> float | None:
-        # The query also finds the hour that begins at this time. This hour is left out.
-        found = await self._history.list_summaries(module_id, at - _LOOK_BACK, at, HOUR, 2 * _SERIES)
-        return next((one.last for one in reversed(found) if one.measure == "energy" and one.at < at), None)
+        # Most counters are read every hour. The second query is only for counters without a reading in the newest hours.
+        for hours in (2, int(_LOOK_BACK / HOUR) + 2):
+            limit = hours * _SERIES
+            found = await self._history.list_summaries(module_id, at - _LOOK_BACK, at, HOUR, limit)
+            # The query also finds the hour that begins at this time. This hour is left out.
+            last = next((one.last for one in reversed(found) if one.measure == "energy" and one.at < at), None)
+            if last is not None or len(found) < limit:
+                return last
+        return None
 
     async def _read_first_counter(self, module_id: Id, since: float, until: float) -> float | None:
         """Return the first value of the counter in the period, for a counter that was not read before the period.
