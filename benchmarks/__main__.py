@@ -1,7 +1,7 @@
 """`./dev bench [SCENARIO…] [--write]`: measures, prints each row at once, and fails if a limit is not met.
 
 A scenario that fails does not stop the others. `--write` puts the table into docs/performance.md, between its two marks. If
-scenarios are given, the other rows of the table stay.
+scenarios are given, the other rows of the table stay. `--against COMMIT` compares this code with another commit instead.
 """
 
 import argparse
@@ -9,8 +9,10 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from benchmarks.against import against
 from benchmarks.busy import BUSY
 from benchmarks.client import CLIENT
 from benchmarks.cluster import CLUSTER
@@ -58,8 +60,8 @@ def update_table(page: str, rows: Sequence[Row], *, keep_others: bool) -> str:
     return before + "\n".join([_BEGIN, _HEADER, *kept, *lines.values(), _END]) + after
 
 
-def parse_arguments(arguments: list[str]) -> tuple[list[str], bool]:
-    """Return the scenarios that were given, and whether to write the table."""
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    """Return `scenarios`, `write` (whether to write the table), and `against` (a commit or None)."""
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measure, and fail when a limit is not met.")
     parser.add_argument(
         "scenarios",
@@ -68,30 +70,41 @@ def parse_arguments(arguments: list[str]) -> tuple[list[str], bool]:
         help=f"one or more of {', '.join(SCENARIOS)}; default: all but {', '.join(PEERS)}",
     )
     parser.add_argument("--write", action="store_true", help="put the rows into the table of docs/performance.md")
+    parser.add_argument("--against", metavar="COMMIT", help="compare this code with the code of a commit, without limits")
     options = parser.parse_args(arguments)
-    given: list[str] = options.scenarios
-    if unknown := [name for name in given if name not in SCENARIOS]:
+    if unknown := [name for name in options.scenarios if name not in SCENARIOS]:
         parser.error(f"unknown scenario {', '.join(unknown)}; the scenarios are {', '.join(SCENARIOS)}")
-    return given, options.write
+    if options.against is not None and (options.scenarios or options.write):
+        parser.error("--against has its own rows: it cannot be used with a scenario or with --write")
+    return options
+
+
+def _choose(options: argparse.Namespace) -> dict[str, Scenario]:
+    if options.against is not None:
+        return {f"this code and {options.against}": partial(against, options.against)}
+    return {name: SCENARIOS[name] for name in options.scenarios or [name for name in SCENARIOS if name not in PEERS]}
 
 
 def main(arguments: list[str]) -> int:
-    given, write = parse_arguments(arguments)
+    options = parse_arguments(arguments)
     rows: list[Row] = []
     failed: list[str] = []
     print(_HEADER, flush=True)
-    for name in given or [name for name in SCENARIOS if name not in PEERS]:
+    for name, scenario in _choose(options).items():
         print(f"measuring {name} …", file=sys.stderr)
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
-                runner.run(_measure(SCENARIOS[name], rows))
+                runner.run(_measure(scenario, rows))
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            failed.append(name)
         except Exception:
             traceback.print_exc()
             failed.append(name)
     if failed:
         print(f"failed: {', '.join(failed)}; the other rows are valid", file=sys.stderr)
-    elif write:
-        _PAGE.write_text(update_table(_PAGE.read_text(), rows, keep_others=bool(given)))
+    elif options.write:
+        _PAGE.write_text(update_table(_PAGE.read_text(), rows, keep_others=bool(options.scenarios)))
     return 1 if failed or any(row.holds is False for row in rows) else 0
 
 

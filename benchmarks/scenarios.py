@@ -93,6 +93,7 @@ class Work(msgspec.Struct, frozen=True):
 
     server: Running
     requests: Sequence[bytes]
+    connections: int = 8
 
 
 async def take_rounds(works: Sequence[Work], rounds: int = ROUNDS) -> list[list[Load]]:
@@ -103,13 +104,16 @@ async def take_rounds(works: Sequence[Work], rounds: int = ROUNDS) -> list[list[
     """
     totals = []
     for work in works:
-        await measure(work.server, work.requests, total=1_000)
-        first = await measure(work.server, work.requests, total=1_000)
+        await measure(work.server, work.requests, total=1_000, connections=work.connections)
+        first = await measure(work.server, work.requests, total=1_000, connections=work.connections)
         totals.append(int(ROUND_CPU / SLICES * first.per_cpu_second) + 8)
     measured = []
     for _ in range(rounds):
         slices = [
-            [await measure(work.server, work.requests, total=total) for work, total in zip(works, totals, strict=True)]
+            [
+                await measure(work.server, work.requests, total=total, connections=work.connections)
+                for work, total in zip(works, totals, strict=True)
+            ]
             for _ in range(SLICES)
         ]
         measured.append([add_loads(own) for own in zip(*slices, strict=True)])

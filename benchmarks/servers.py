@@ -14,10 +14,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import httptools
 import msgspec
@@ -38,6 +38,16 @@ from domogate.stores import SqlStore
 from domogate.stores.direct import Write
 
 _TOKEN_LIFE = 86_400.0
+
+
+class Code(NamedTuple):
+    """A copy of the project: its Python, and its folder. None is the folder of this process."""
+
+    python: str
+    folder: Path | None = None
+
+
+OWN = Code(sys.executable)
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -75,16 +85,19 @@ async def fill(data: Path, *, plants: int, modules: int, large: bool = False, **
         await tools.store.import_estate(build_estate(plants, modules, hashed, large=large), prune=False)
 
 
+def running(what: str, **arguments: Any) -> AbstractContextManager[Running]:
+    """Start `python -m benchmarks.servers WHAT` of this code, and wait until it answers."""
+    return running_code(OWN, what, **arguments)
+
+
 @contextmanager
-def running(what: str, **arguments: Any) -> Iterator[Running]:
-    """Start `python -m benchmarks.servers WHAT` and wait until it answers."""
+def running_code(code: Code, what: str, **arguments: Any) -> Iterator[Running]:
     with TemporaryDirectory() as folder:
         ready = Path(folder) / "ready.json"
         arguments = {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}
         started = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.servers", what, str(ready), json.dumps(arguments)], stdin=subprocess.DEVNULL
-        )
+        command = [code.python, "-m", "benchmarks.servers", what, str(ready), json.dumps(arguments)]
+        process = subprocess.Popen(command, cwd=code.folder, stdin=subprocess.DEVNULL)
         try:
             while not ready.exists():
                 if process.poll() is not None:

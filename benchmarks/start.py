@@ -2,33 +2,33 @@
 
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.scenarios import Row, Scenario, at_most
+from benchmarks.servers import OWN, Code
 
 _ROUNDS = 7
-_DOMOGATE = (sys.executable, "-m", "domogate.cli")
 
 
 async def start() -> AsyncIterator[Row]:
     """The start of a gateway on the data of the demo, and `domogate key list` on the same data."""
     with TemporaryDirectory() as folder:
-        data, ready = f"{folder}/data", Path(folder) / "ready.json"
-        _time_start("demo", data, ready)
-        seconds = statistics.median(_time_start("serve", data, ready) for _ in range(_ROUNDS))
+        data, ready = Path(folder) / "data", Path(folder) / "ready.json"
+        time_start("demo", data, ready)
+        seconds = statistics.median(time_start("serve", data, ready) for _ in range(_ROUNDS))
         yield at_most("from process start to ready, data of the demo there already", seconds, 0.6, " s")
-        seconds = statistics.median(_time_command("key", "list", "--data", data) for _ in range(_ROUNDS))
+        seconds = statistics.median(time_command("key", "list", "--data", str(data)) for _ in range(_ROUNDS))
         yield at_most("`domogate key list` on existing data", seconds, 0.35, " s")
 
 
-def _time_start(command: str, data: str, ready: Path) -> float:
+def time_start(command: str, data: Path, ready: Path, code: Code = OWN) -> float:
+    """Return the seconds from the start of `domogate COMMAND` until the gateway is ready."""
     started = time.perf_counter()
-    arguments = [*_DOMOGATE, command, "--port", "0", "--data", data, "--ready-file", str(ready)]
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    arguments = ["-m", "domogate.cli", command, "--port", "0", "--data", str(data), "--ready-file", str(ready)]
+    process = subprocess.Popen([code.python, *arguments], cwd=code.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while not ready.exists():
             if process.poll() is not None:
@@ -40,9 +40,10 @@ def _time_start(command: str, data: str, ready: Path) -> float:
         process.wait(30)
 
 
-def _time_command(*arguments: str) -> float:
+def time_command(*arguments: str, code: Code = OWN) -> float:
+    """Return the seconds that `domogate ARGUMENTS` takes."""
     started = time.perf_counter()
-    subprocess.run([*_DOMOGATE, *arguments], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([code.python, "-m", "domogate.cli", *arguments], cwd=code.folder, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - started
 
 

@@ -1,8 +1,9 @@
-"""`./dev bench --write` updates the table of docs/performance.md."""
+"""`./dev bench --write` updates the table of docs/performance.md, and `--against` compares with another commit."""
 
 import pytest
 
-from benchmarks.__main__ import update_table
+from benchmarks.__main__ import main, parse_arguments, update_table
+from benchmarks.against import fetch_code
 from benchmarks.scenarios import Row, compare_rounds
 
 _PAGE = """before
@@ -43,3 +44,19 @@ def test_a_row_with_a_goal_needs_the_goal_or_the_ratio(rate: float, possible: fl
 def test_a_row_without_a_goal_needs_the_ratio() -> None:
     row = compare_rounds("refusals", [9.0, 3.0, 5.0], [10.0, 10.0, 10.0], 0.6)
     assert row == Row("refusals", "0.50 (0.30 to 0.90) (5 / 10)", ">= 0.6", False)
+
+
+@pytest.mark.parametrize("more", [["reads"], ["--write"]])
+def test_a_comparison_with_a_commit_has_its_own_rows(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse_arguments(["--against", "main"]).against == "main"
+    with pytest.raises(SystemExit):
+        parse_arguments(["--against", "main", *more])
+    assert "--against has its own rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("commit", ["no-such-commit", "0123456789abcdef0123456789abcdef01234567", "--all"])
+def test_a_commit_that_is_not_in_the_repository_is_named(commit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=f"no commit {commit}"):
+        fetch_code(commit)
+    assert main([f"--against={commit}"]) == 1
+    assert f"this repository has no commit {commit}" in capsys.readouterr().err
