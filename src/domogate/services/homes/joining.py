@@ -7,8 +7,8 @@ from domogate.services.rights.access import Access
 async def find_joined_at(store: FeedStore, access: Access) -> float:
     """Return the later of two times: the time of joining the home, and the beginning of the guest's period.
 
-    A guest whose limits change to other places counts as joining again. The same is true for an earlier or a new period
-    (Decision 0056).
+    A guest joins again if the limits get other places, or if the period gets an earlier beginning. A guest whose period had
+    ended also joins again with a new period (Decision 0056).
 
     The store keeps the cursor of the newest change at the time of joining, not the time. So this function uses the time of the
     first change after this cursor that the store still has. This time is never before the time of joining. There is always such
