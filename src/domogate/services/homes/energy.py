@@ -73,9 +73,11 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 class HomeEnergy(msgspec.Struct, frozen=True):
     """The energy that a home used in a period. `total` is the sum of the energy meters.
 
-    If no energy meter has measured values in the period, `total` is the sum of the plugs instead. Then `total.before` is also
-    the sum of the plugs. If no plug has measured values in the period either, `total.now` is None. `since` is the beginning of
-    the period. For a guest, it can be later than the requested time.
+    If only plugs have measured values in the period, `total.now` and `total.before` are sums of the plugs. If neither energy
+    meters nor plugs have measured values in the period, `total.now` is None. Then `total.before` is the sum of the energy
+    meters. If the energy meters have no values in the period before either, `total.before` is the sum of the plugs.
+
+    `since` is the beginning of the period. For a guest, it can be later than the requested time.
     """
 
     since: float

@@ -44,7 +44,8 @@ class ValueTemplate(msgspec.Struct, frozen=True):
     def meanings(self, words: Mapping[str, object]) -> dict[str, object]:
         """Return the options `map` and `other` of the module. They say what each value in a payload means.
 
-        `words` maps each of the two words of the choice to its meaning. Call this only for a template with a choice.
+        Call this only if `choice` is not None. `words` has the meaning of each word. A word of `choice` that is missing in
+        `words` is left out of the options.
         """
         assert self.choice is not None
         then, other = words.get(self.choice.then), words.get(self.choice.other)
