@@ -5,7 +5,10 @@ import time
 
 _TICK = 0.05
 _KEPT = 0.5
-"""In seconds. After a stall, its length is kept for this time. In this time, the messages that waited are handled."""
+"""In seconds. `StallMeter.seconds` still returns the length of a stall for this time after the stall.
+
+In this time, the process handles the messages that waited during the stall.
+"""
 
 
 class StallMeter:

@@ -42,7 +42,7 @@ class Refusal(Exception):
 
 
 class Guarded(Protocol):
-    """A connection with a deadline for its client. The sweep calls `expire` at about the deadline."""
+    """A connection with a deadline for its client. `Guards.sweep` calls `expire` at about the deadline."""
 
     def extend(self, seconds: float) -> None:
         """Make the deadline later by this number of seconds."""

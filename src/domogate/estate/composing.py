@@ -1,8 +1,8 @@
 """Parses YAML text into nodes.
 
 Nodes are built from the parser's events with a list as stack, without recursion. While reading, nesting is limited and aliases
-are refused. So no file can use up the memory. The text is read in pieces, and a plant is passed on as soon as it is complete.
-So a large file needs no more memory than its largest plant.
+are refused. So no file can use up the memory. The text is read in pieces. Each plant is passed to `take_plant` as soon as
+the plant is complete. So a large file needs no more memory than its largest plant.
 """
 
 import re
@@ -29,7 +29,7 @@ Its arguments are the part of the document before the plant, the number of the p
 """
 
 _PASSED_ON = Scalar("", True, 0, 0)
-"""The node that takes the place of a plant that was passed on."""
+"""The node that replaces a plant in the document after the plant was passed to `take_plant`."""
 
 
 def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | None, list[Mistake]]:

@@ -97,8 +97,8 @@ class _Scan:
     ) -> None:
         """`users` are the data of the users, if an earlier pass has read them.
 
-        `passed_on` is the number of plants that `take` got in an earlier pass. These plants are checked, but not passed on
-        again.
+        `passed_on` is the number of plants that `take` got in an earlier pass. These plants are checked, but `take` does not
+        get them again.
         """
         self._source = source
         self._take = take

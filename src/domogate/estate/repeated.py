@@ -67,7 +67,7 @@ class Repeats:
         return self._find.sub(shorten, part), records
 
     def _entries(self, rest: str) -> dict[str, Any] | None:
-        """Return the entries of a record without the keys of HEAD. `rest` is the text of their lines.
+        """Return all entries of a record except those with the keys of HEAD. `rest` is the text of the returned entries.
 
         Return None if the record must be read as a whole.
         """

@@ -13,10 +13,10 @@ _log = get_logger(__name__)
 
 
 class ShardSubscriptions:
-    """Keeps the subscriptions of this gateway equal to the subjects of the shards that it holds.
+    """Subscribes this gateway to the NATS subjects of the shards that it holds, and ends the subscriptions of all other shards.
 
-    After it has subscribed to new shards, it sends a message without content on `<cluster>.held`. Orders or questions of other
-    gateways may wait for a holder. Those gateways then send them again at once.
+    After the gateway has subscribed to new shards, it sends a message without content on `<cluster>.held`. Orders or questions
+    of other gateways may wait for a holder. Those gateways then send them again at once.
     """
 
     def __init__(self, connection: NatsConnection, cluster: str, on_request: Handler) -> None:

@@ -14,10 +14,9 @@ from domogate.stores.tables.notices import parked, webhooks
 from domogate.stores.tables.plants import modules, plants, states
 
 _LONGEST_ORDER = 600.0
-"""In seconds. A count of the orders ended in a period reads only orders queued at most this time before the period.
+"""In seconds. Orders that ended after `since` are not counted if they were queued more than this time before `since`.
 
-Otherwise the query would read all stored orders. An order that was queued earlier and ended in the period is not counted. Such
-orders are very rare.
+Such orders are very rare. Without this limit, the query would read all stored orders.
 """
 
 _REMOVED = select(plants.c.id).where(plants.c.status == PlantStatus.REMOVED.value)

@@ -16,7 +16,7 @@ MODULES_A_PART = 2_000
 FIRST_PART = 250
 """The size of the first part. It is small, because the speed is not known yet."""
 SECONDS_A_PART = 0.2
-"""The seconds for which a part may hold the lock for writing."""
+"""One part of the work should hold the lock for writing at most this number of seconds (see `PartSize`)."""
 MODULES_ALONE = 10_000
 SECONDS_ALONE = 1.0
 """While no gateway runs, MODULES_ALONE and SECONDS_ALONE replace MODULES_A_PART and SECONDS_A_PART. So parts are larger.

@@ -260,7 +260,7 @@ class PostgresDatabase(Database):
             connection.execute(_RAISE_CURSORS)
 
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
-        """Reserve cursors of the next transactions. Raise the offset (`_cursor_at`): the next transactions get higher cursors.
+        """Reserve cursors for all events of the transaction. Raise the offset (`_cursor_at`) for later transactions.
 
         Raises ValueError without the exclusive lock. Without this lock, another transaction may already have these cursors.
         """

@@ -1,4 +1,7 @@
-"""Writes the reports of drivers: last states, readings, changes and logbook entries. Speed matters most in this file."""
+"""Writes the reports of drivers: last states, readings, changes and logbook entries.
+
+This code runs for each report. So it must be fast.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain

@@ -14,13 +14,16 @@ class WriteLock(IntEnum):
     EXCLUSIVE = 0
     """For all writes that the following locks do not name. No other process writes at the same time."""
     SHARED = 1
-    """For rows that only the holder of a shard writes. Such a write is fenced.
+    """For writes of rows that only the holder of a shard writes. Such a write is fenced.
 
     Also for new orders with the state QUEUED. Any gateway may write them, and this write is not fenced.
     """
     AUDIT = 2
-    """For the audit log. Its records are written one by one, because each hash includes the hash of the previous record."""
+    """For writes to the audit log.
+
+    The records of the log are written one by one, because each hash includes the hash of the previous record.
+    """
     USAGE = 3
-    """For the usage of subscription keys."""
+    """For writes of the usage of subscription keys."""
     ATTEMPTS = 4
-    """For the counts of login attempts."""
+    """For writes of the counts of login attempts."""

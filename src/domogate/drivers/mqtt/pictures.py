@@ -36,8 +36,8 @@ class CameraPictures:
     def set_on(self, on: bool, now: float) -> None:
         """Note whether the camera reported that it is on.
 
-        If it is off, the newest picture is removed. If it was off and is on now, the picture is removed too. But a picture that
-        has just arrived (`_EARLY`) stays.
+        If the camera is off, the newest picture is removed. If the camera was off and is on now, the newest picture stays only
+        if it has just arrived (`_EARLY`).
         """
         if not on or (not self.is_on and abs(now - self._heard_at) > _EARLY):
             self._newest = None

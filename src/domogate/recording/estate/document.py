@@ -108,7 +108,7 @@ class _Reader:
     def complete(self) -> None:
         """Add the states to the modules. Raises BadRecording if a plant has too many modules.
 
-        The record of a module in `_silent` says that the simulator shows the module as offline.
+        If a module is in `_silent`, its record tells the simulator to show the module as offline.
         """
         for plant in self.plants:
             self._plant(plant).complete_plugs()

@@ -51,7 +51,8 @@ class RefusalCounts:
     def add(self, entry: AuditEntry) -> None:
         """Append the refusal to the log if it is the first of its kind in this minute. Otherwise only count it.
 
-        If its actor already has `KINDS_NOTED` kinds for this action, only count it too. `sum_up` writes the counts.
+        For each action, an actor gets own entries for at most `KINDS_NOTED` kinds of refusals. Refusals of further kinds are
+        only counted. `sum_up` writes the counts.
         """
         if len(self._kinds) >= _CAPACITY or not self._begun <= entry.at < self._begun + MINUTE:
             self.sum_up()
@@ -72,8 +73,8 @@ class RefusalCounts:
     def count(self, entry: AuditEntry) -> bool:
         """Count the refusal if an entry of this minute is of the same kind, and return True. Otherwise return False.
 
-        The texts of `entry` need not be cleaned before this call. A text that is not clean matches no kind. The texts of all
-        kinds are clean. After False, clean the texts and call `add`.
+        The texts of `entry` need not be cleaned before this call (`_clean` in log.py). The texts of the entries in `_kinds` are
+        already cleaned. So they never equal a text that cleaning would change. After False, clean the texts and call `add`.
         """
         if not self._begun <= entry.at < self._begun + MINUTE:
             return False

@@ -23,7 +23,10 @@ from domogate.services.events.write_pace import WritePace
 MOST_TOGETHER = 32
 """If this number of events waits for one connection, they are written immediately."""
 _STEPS_OF_CHANGE = 10
-"""Each change adds this number of steps. Making its event takes about as long as passing the event to ten streams."""
+"""In one step, an event is passed to one stream. The work to make the event of a change counts as this number of steps.
+
+The reason: this work takes about as long as passing the event to ten streams.
+"""
 
 _log = get_logger(__name__)
 

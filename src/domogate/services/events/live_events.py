@@ -53,7 +53,7 @@ class LiveEvents(ABC):
         return len(self._unwritten)
 
     def write_waiting(self, now: float, moment: float) -> None:
-        """Write the events that wait for the hub. `moment` is the present time by the clock of the event loop."""
+        """Write the events that waited for this call. `moment` is the present time by the clock of the event loop."""
         waiting, writer = self._unwritten, self._writer
         if writer is None or not waiting:
             return

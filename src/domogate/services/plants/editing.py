@@ -198,8 +198,9 @@ class PlantEditor:
     async def change_content(self, plant_id: Id, change: Callable[[TopologyDraft], T]) -> T:
         """Apply `change` to the content of the plant, and return the result of `change`.
 
-        `change` is called for the check, and then in the transaction. If another request changed the plant after the check,
-        `change` is checked again. The result of the last call is returned.
+        `change` is called twice. After the first call, the new content is checked by the rules of an estate file. The second
+        call is in the transaction. If another request changed the plant after the check, the call and the check are repeated.
+        The result of the last call is returned.
         """
         results: list[T] = []
 

@@ -37,7 +37,7 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
     sockets: int = 0
     """The number of relays of a multisocket."""
     part: Literal["lamp", "color", "white", "channel"] = "lamp"
-    """The part of a lamp that the module uses: all of it, or only the part that the relay switches.
+    """The part of a lamp that the module uses: the whole lamp, or only the part that the relay number `relay` switches.
 
     A lamp has the parts `color` and `white` if its white channels are not linked to its colour (SetOption37). Each part is a
     `channel` if the device dims its channels one by one (SetOption68).
