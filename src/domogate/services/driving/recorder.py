@@ -298,7 +298,7 @@ class Orders:
         """Return the queued orders whose deadline has not passed, oldest first. Orders that were queued together are
         sorted by deadline: of two steps of a scene for the same module, the later step has the later deadline.
 
-        Orders queued after the present time are left out. The clock was set back, so their deadlines may have passed long ago.
+        Orders queued over `_GRACE` seconds in the future are left out: the clock was set back. Their deadlines may be long ago.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()
