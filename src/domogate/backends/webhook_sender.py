@@ -213,7 +213,7 @@ def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None
     """
     if not allowed.permits(address):
         raise Undelivered(
-            "The gateway does not call this URL: its host is in a private network, or its address is not that of one machine."
+            "The gateway does not call this URL: the IP address of its host is not public."
             " An operator can allow it by the setting webhook_networks.",
             forbidden=True,
         )
