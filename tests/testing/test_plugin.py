@@ -20,6 +20,7 @@ OWN_ESTATE = "def domogate_estate("
 @pytest.fixture
 def run_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # loading the plugins of all other packages takes a second
+    monkeypatch.syspath_prepend(PLUGIN / "src")  # for a run in this process
     monkeypatch.setenv("PYTHONPATH", f"{PLUGIN / 'src'}{os.pathsep}{ROOT / 'clients' / 'python' / 'src'}")
     return pytester
 
@@ -58,7 +59,7 @@ pytest_domogate.GatewayProcess = FakeProcess
 
 
 class TestEarlyStart:
-    """The process of the gateway loads while pytest collects the tests."""
+    """The process of the gateway loads while pytest collects the tests. Most runs are in this process, which is faster."""
 
     def run(self, pytester: pytest.Pytester, *options: str) -> list[str]:
         pytester.makeconftest(FAKE_PROCESS)
@@ -73,7 +74,7 @@ class TestEarlyStart:
                 print("test runs")
             """
         )
-        run = pytester.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate", *options)
+        run = pytester.runpytest_inprocess("-s", "-q", "-p", "pytest_domogate", *options)
         words = ("started", "stopped", "test is read", "test runs")
         return [word for line in run.stdout.lines for word in words if word in line]
 
@@ -90,7 +91,7 @@ class TestEarlyStart:
         self.run(run_tests)
         run_tests.makepyfile(test_early_start="def test_other(): pass")
         for found in (["started", "stopped"], []):
-            run = run_tests.runpytest_subprocess("-s", "-q", "-p", "pytest_domogate")
+            run = run_tests.runpytest_inprocess("-s", "-q", "-p", "pytest_domogate")
             assert [word for line in run.stdout.lines for word in ("started", "stopped") if word in line] == found
 
     def test_without_the_cache_of_pytest_it_starts_when_the_tests_are_read(self, run_tests: pytest.Pytester) -> None:
