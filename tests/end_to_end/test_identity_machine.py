@@ -299,7 +299,7 @@ def test_codes_refresh_families_and_revocation_in_any_order(tmp_path: Path) -> N
             run_state_machine_as_test(
                 machine,
                 settings=settings(
-                    max_examples=examples(10), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+                    max_examples=examples(5), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
                 ),
             )
         finally:

@@ -261,7 +261,7 @@ def test_nobody_ever_sees_what_is_not_theirs(gateway_and_process: tuple[Gateway,
     run_state_machine_as_test(
         OnThisGateway,
         settings=settings(
-            max_examples=examples(5),
+            max_examples=examples(3),
             stateful_step_count=15,
             deadline=None,
             database=None,

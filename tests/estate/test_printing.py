@@ -36,7 +36,7 @@ def house(name: str = "House", **more: object) -> Estate:
 class TestRoundTrip:
     @pytest.mark.slow
     @settings(
-        max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+        max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
     )
     @given(estates())
     def test_any_estate_reads_back_as_it_was(self, estate: Estate) -> None:

@@ -88,7 +88,7 @@ class TestText:
         assert found == read_by_parser(TEXT)
         assert all(type(module) is RepeatedRecord for plant in found for module in plant["modules"])
 
-    @settings(deadline=None, max_examples=examples(400))
+    @settings(deadline=None, max_examples=examples(150))
     @given(st.data())
     def test_changed_text_is_read_as_the_yaml_parser_reads_it_or_not_at_all(self, data: st.DataObject) -> None:
         text = TEXT

@@ -86,7 +86,7 @@ class TestSimpleText:
     def test_it_is_read_as_the_yaml_parser_reads_it(self, text: str) -> None:
         assert read_simply(text) == read_by_parser(text)
 
-    @settings(deadline=None, max_examples=examples(400))
+    @settings(deadline=None, max_examples=examples(150))
     @given(st.data())
     def test_changed_text_is_read_as_the_yaml_parser_reads_it_or_not_at_all(self, data: st.DataObject) -> None:
         text = LINES
@@ -100,7 +100,7 @@ class TestSimpleText:
             return
         assert simply == read_by_parser(text)
 
-    @settings(deadline=None, max_examples=examples(400))
+    @settings(deadline=None, max_examples=examples(150))
     @given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("ab1 :#-,'\"{}[]\\"), max_size=12))
     @example("a: b")
     @example("\\ud83d\\ude00")

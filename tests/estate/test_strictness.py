@@ -208,14 +208,14 @@ class TestNothingButMistakes:
         self._read(text)
 
     @pytest.mark.slow
-    @settings(deadline=None, max_examples=examples(60))
+    @settings(deadline=None, max_examples=examples(30))
     @given(st.dictionaries(st.sampled_from(["users", "subscriptions", "clients", "plants", "spareParts"]), DATA))
     @example({"plants": ["x"], "users": None})
     def test_any_data(self, document: dict[str, Any]) -> None:
         self._read(yaml.safe_dump(document))
 
     @pytest.mark.slow
-    @settings(deadline=None, max_examples=examples(20))
+    @settings(deadline=None, max_examples=examples(12))
     @given(st.data())
     def test_the_demo_estate_with_some_characters_changed(self, data: st.DataObject) -> None:
         text = demo_text()[:9000]
@@ -225,7 +225,7 @@ class TestNothingButMistakes:
         self._read(text)
 
     @pytest.mark.slow
-    @settings(deadline=None, max_examples=examples(20))
+    @settings(deadline=None, max_examples=examples(12))
     @given(st.data())
     def test_the_demo_estate_with_any_value_put_in_any_place(self, data: st.DataObject) -> None:
         document = deepcopy(_demo_document())

@@ -4,12 +4,13 @@ from typing import Any, NoReturn
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.common.http_messages import Header, Receive, Request
 from domogate.domain.faults import BodyTooLarge, MalformedRequest
 from domogate.families._serve import check_content_type, parse_body, read_body
+from support.examples import examples
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -19,6 +20,7 @@ _JSON = st.recursive(
 
 
 class TestStrictJson:
+    @settings(max_examples=examples(40))
     @given(_JSON)
     def test_reads_what_is_json(self, value: Any) -> None:
         document, body = parse_body(json.dumps({"value": value}).encode(), dict)

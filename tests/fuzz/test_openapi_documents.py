@@ -13,7 +13,7 @@ from support.gateway import Gateway
 pytestmark = pytest.mark.slow
 
 SLUGS = [family.slug for family in FAMILIES]
-EXAMPLES = examples(10)
+EXAMPLES = examples(4)
 USUALLY = {"X6": 400, "X7": 204, "X8": 404}
 """Random URLs cannot be called, so no subscription exists that could be listed or ended."""
 

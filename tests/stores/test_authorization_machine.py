@@ -329,7 +329,7 @@ def test_codes_refresh_families_and_revocation_in_any_order(database_url: str) -
             run_state_machine_as_test(
                 Machine,
                 settings=settings(
-                    max_examples=examples(5), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+                    max_examples=examples(3), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
                 ),
             )
         finally:

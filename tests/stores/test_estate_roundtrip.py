@@ -40,7 +40,7 @@ class TestRoundTrip:
         assert await everything(filled_store, SMALL) == told
 
     @pytest.mark.slow
-    @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
     @given(estate=estates())
     def test_any_estate_comes_back(self, database_url: str, estate: Estate) -> None:
         asyncio.run(self._check(database_url, estate))

@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import hypothesis.strategies as st
-from hypothesis import given
+from hypothesis import given, settings
 
 from domogate.common.secrets import hash_secret
 from domogate.services.authorization.secrets import (
@@ -20,6 +20,7 @@ from domogate.services.authorization.secrets import (
     matches,
     verifies,
 )
+from support.examples import examples
 
 UNRESERVED = string.ascii_letters + string.digits + "-._~"
 verifiers = st.text(st.sampled_from(UNRESERVED), min_size=43, max_size=128)
@@ -88,6 +89,7 @@ class TestSuccessors:
 
 
 class TestTextMac:
+    @settings(max_examples=examples(30))
     @given(st.text(), st.text())
     async def test_holds_for_its_own_text_only(self, text: str, other: str) -> None:
         def new_mac(secret: bytes, purpose: str) -> TextMac:

@@ -343,6 +343,6 @@ def test_every_stream_gets_exactly_the_events_that_it_may_get(runner: asyncio.Ru
     setup = runner.run(opened.__aenter__())
     try:
         new_machine: Any = partial(StreamsMachine, runner, setup)  # the library only needs a callable
-        run_state_machine_as_test(new_machine, settings=settings(max_examples=examples(15), stateful_step_count=25))
+        run_state_machine_as_test(new_machine, settings=settings(max_examples=examples(8), stateful_step_count=25))
     finally:
         runner.run(opened.__aexit__(None, None, None))

@@ -215,7 +215,7 @@ async def check_agreement(plants: dict[Id, StoredPlant], principal: Principal) -
         assert await callers.ticket_opens_lock(plant_id) == (has_lock and good and Scope.AUDIOVIDEO_READ in principal.scopes)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(plants=estates(), principal=principals)
 def test_all_callers_agree(plants: dict[Id, StoredPlant], principal: Principal) -> None:
     asyncio.run(check_agreement(plants, principal))

@@ -308,7 +308,7 @@ async def check(stored: StoredPlant, limits: Limits) -> None:
             assert await gateway.can_redeem(module, action) == (module.id in seen and module.kind is kind)
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(made=plants())
 def test_a_module_outside_the_limits_is_shown_nowhere(made: tuple[StoredPlant, Limits]) -> None:
     asyncio.run(check(*made))

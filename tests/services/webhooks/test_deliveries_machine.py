@@ -108,7 +108,7 @@ async def _crash() -> None:
     await asyncio.gather(*deliveries, return_exceptions=True)
 
 
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(5))
 @given(story=_story, page=st.sampled_from([2, 3, 100]))
 def test_every_event_is_taken_and_each_module_s_in_order(
     migrated_database: Path, story: list[tuple[str, Any]], page: int
