@@ -15,11 +15,14 @@ from contract.test_home_control import TestE1SetPlugStatus
 from contract.test_thermostat import TestE13ProgramList
 from contract.test_touch_panel_and_multisocket import TestE14ListPlants, TestE16Plugs
 from support.cluster_gateway import ClusterGateway, start_cluster
+from support.examples import is_long
 from support.gateway import Gateway, running
 from support.http import Api, expect_ok
 from support.spec_operations import E1, E16, E20
 
 pytestmark = pytest.mark.slow
+
+TURNS = 30 if is_long() else 12
 
 __all__ = [
     "TestE1SetPlugStatus",
@@ -51,7 +54,7 @@ def test_a_command_that_one_gateway_confirmed_is_shown_by_every_gateway(demo: Ga
     room = next(room for room in rooms if room["id"] == target["ambient"])
     plugs = {module["id"] for module in room["modules"] if module["kind"] == "plug"}
     gateways = [Api(member.base_url, demo.subscription_key) for member in demo.cluster.members]
-    for turn in range(30):
+    for turn in range(TURNS):
         on = turn % 2 == 0
         body = b'{"status": "%s"}' % (b"on" if on else b"off")
         answer = gateways[turn % 3].send(E1, target, token=demo.people[who].access_token, body=body)

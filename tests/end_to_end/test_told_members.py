@@ -8,8 +8,11 @@ import pytest
 from support import told_gateway
 from support.cluster import running_cluster
 from support.cluster_home import Home, start_again, wait_for_more
+from support.examples import is_long
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+ROUNDS = 2 if is_long() else 1
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def home() -> Iterator[Home]:
 
 
 def test_no_request_waits_for_a_timer_while_gateways_stop_and_start(home: Home) -> None:
-    for _ in range(2):
+    for _ in range(ROUNDS):
         holder, _, _ = home.find_holder_and_other()
         others = [member for member in home.cluster.members if member is not holder]
         with ExitStack() as stack:

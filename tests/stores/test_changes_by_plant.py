@@ -25,7 +25,7 @@ from support.examples import examples, is_long
 from support.stores import HOUSE, LAMP, SMALL, OpenStore, observe_statements
 
 _TOGETHER = 7
-_POSITIONS = 20 if is_long() else 6
+_POSITIONS = 20 if is_long() else 4
 _LAMPS = {HOUSE.id: LAMP.id, OTHER.id: OTHER_LAMP.id}
 
 
@@ -74,7 +74,7 @@ async def count_indexed(store: SqlStore) -> int:
 
 
 class TestTheChangesOfAPlant:
-    @settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(commits=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=12))
     async def test_are_found_with_and_without_the_index(self, both: SqlStore, commits: list[tuple[int, int]]) -> None:
         for house, other in commits:

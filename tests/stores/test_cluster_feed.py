@@ -21,6 +21,7 @@ from domogate.stores.engine import Transaction
 from domogate.stores.subject import reads, writes
 from domogate.stores.write_lock import WriteLock
 from support.clocks import NOW
+from support.examples import is_long
 from support.houses import house_of, houses, lamp_of, lamp_on
 from support.stored_orders import an_order
 from support.stores import ANNA, CARLA, HOUSE, LAMP, SMALL, HeldStore, OpenStore, an_id, record_changes
@@ -67,7 +68,7 @@ class TestSideBySide:
         everyone = [*stores, command_line]
         recorded = [record_changes(store) for store in everyone]
         start = await command_line.newest_cursor()
-        reports, edits = 60, 12
+        reports, edits = (60, 12) if is_long() else (20, 5)
 
         async def report(number: int) -> None:
             lamp = lamp_of(number)

@@ -19,6 +19,7 @@ from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, estate, parts, sqlite_url
 from domogate.stores.estate_rows import make_rows
 from support.clocks import NOW
+from support.examples import is_long
 from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 
 PEOPLE = Estate(users=(ANNA, BRUNO), clients=(APP,))
@@ -339,8 +340,8 @@ class TestExportInParts:
             """The first export fills caches, and the other threads of the store also need memory at times."""
             return min([await peak_of_export() for _ in range(3)])
 
-        plants = [a_plant(number) for number in range(15)]
-        await store.import_in_parts(PEOPLE, plants[:5])
+        plants = [a_plant(number) for number in range(15 if is_long() else 9)]
+        await store.import_in_parts(PEOPLE, plants[: len(plants) // 3])
         small = await smallest_peak()
         await store.import_in_parts(PEOPLE, plants)
         assert await smallest_peak() < 1.3 * small

@@ -16,8 +16,9 @@ pytestmark = pytest.mark.slow
 
 URL = "https://receiver.example/"
 AWAY = Undelivered("The receiver closed the connection.")
-_MANY_EVENTS = (2_000, 6, 420.0) if is_long() else (600, 6, 180.0)
+_MANY_EVENTS = (2_000, 6, 420.0) if is_long() else (400, 6, 180.0)
 """Events, lamps and the time limit. The events are many times the number of rows that may wait."""
+_SOME_EVENTS, _FEW_EVENTS = (400, 200) if is_long() else (200, 80)
 
 
 class FlakyReceiver:
@@ -69,11 +70,11 @@ class TestAReceiverThatAnswersHalfOfTheTime:
         ("failure", "fails", "events", "lamps", "within"),
         [
             (AWAY, every_second, *_MANY_EVENTS),
-            (AWAY, half_at_random, 400, 6, 300.0),
-            (AWAY, every_second, 200, 1, 120.0),
-            (Delivered(503), every_second, 200, 6, 120.0),
-            (Delivered(429, 0.2), half_at_random, 200, 6, 120.0),
-            (500, half_at_random, 200, 6, 120.0),
+            (AWAY, half_at_random, _SOME_EVENTS, 6, 300.0),
+            (AWAY, every_second, _FEW_EVENTS, 1, 120.0),
+            (Delivered(503), every_second, _FEW_EVENTS, 6, 120.0),
+            (Delivered(429, 0.2), half_at_random, _FEW_EVENTS, 6, 120.0),
+            (500, half_at_random, _FEW_EVENTS, 6, 120.0),
         ],
         ids=["many events", "at random", "one module", "503", "429", "500"],
     )
