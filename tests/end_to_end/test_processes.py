@@ -91,9 +91,13 @@ class Processes:
     def wait_until_driven(self) -> None:
         """Wait until both processes, and no other gateway, hold all shards."""
         eventually(lambda: self._server.is_driven_by(2), "two gateways drive all plants", PATIENCE)
+        # The lease of a killed process lasts some seconds more. When it ends, the next process gets the shards.
+        eventually(self._hold_all_shards, "the two processes hold all shards", PATIENCE)
+
+    def _hold_all_shards(self) -> bool:
         members = self.list_members()
-        assert [name for name, _ in members] == [f"{self.port}/{number}" for number in (1, 2)]
-        assert sum(shards for _, shards in members) == 1024
+        names = [f"{self.port}/{number}" for number in (1, 2)]
+        return [name for name, _ in members] == names and sum(shards for _, shards in members) == 1024
 
     def end(self) -> None:
         pids = self.list_pids() if self.supervisor.poll() is None else []
