@@ -29,7 +29,9 @@ async def list_records(
     settings: Settings,
     action: Annotated[str | None, option("WORDS", "Only this action, for example 'login'. Default: all.")] = None,
     user: Annotated[str | None, option("EMAIL", "Only records by or about this user. Default: all.")] = None,
-    last: Annotated[str | None, option("DURATION", "Only records of the last 7d, 12h, 30m or 45s. Default: all.")] = None,
+    last: Annotated[
+        str | None, option("DURATION", "Only records of this last period, such as 7d, 12h, 30m or 45s. Default: all.")
+    ] = None,
     after: After = 0,
     before: Annotated[
         int, option("NUMBER", "Only records before this number. Default: no limit.", min=1, max=NEWEST, show_default=False)

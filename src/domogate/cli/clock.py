@@ -19,7 +19,7 @@ commands = group("clock")
 async def show(settings: Settings, as_json: AsJson = False) -> None:
     """Say whether old data is pruned.
 
-    While the clock is more than 7 days from the clock time that the gateway stored last, nothing is pruned.
+    If the clock differs by more than 7 days from the clock time that the gateway stored last, nothing is pruned.
     """
     async with reading(settings) as tools:
         now, last = tools.clock.now(), await tools.store.find_last_time()

@@ -22,7 +22,7 @@ async def inject(
     fault: Annotated[InjectedFault, argument("FAULT", "The fault to inject.")],
     value: Annotated[str, option("WORD", "For battery: a level (very_low). For failure: a type (BLOCK.FAULTY_BATTERY).")] = "",
     duration: Annotated[
-        str | None, option("DURATION", "Duration: 10m, 2h or 45s. Default: until the fault is cleared.", "--for")
+        str | None, option("DURATION", "Duration, such as 10m, 2h or 45s. Default: until the fault is cleared.", "--for")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -20,11 +20,11 @@ commands = group("key")
 async def issue_key(
     settings: Settings,
     name: Annotated[str, argument("NAME", "A name for the key, for example its application or owner.")],
-    rate: Annotated[str | None, option("N/UNIT", "Highest rate: 10/second, 600/minute. Default: no limit.")] = None,
+    rate: Annotated[str | None, option("N/UNIT", "Highest rate, such as 10/second or 600/minute. Default: no limit.")] = None,
     daily_quota: Annotated[
         int | None, option("N", "Highest number of requests in a day (UTC). Default: no limit.", min=1)
     ] = None,
-    expires_in: Annotated[str | None, option("DURATION", "Lifetime: 90d, 12h, 30m or 45s. Default: no end.")] = None,
+    expires_in: Annotated[str | None, option("DURATION", "Lifetime, such as 90d, 12h, 30m or 45s. Default: no end.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Issue a subscription key and print it. It is not shown again, because the store keeps only its hash."""

@@ -34,9 +34,13 @@ async def export(
         str | None, option("TIME", f"Begin: {TIME_HELP}, or seconds since the epoch. Default: one day before --until.")
     ] = None,
     until: Annotated[str | None, option("TIME", "End, in the form of --since. Default: now.")] = None,
-    resolution: Annotated[str | None, option("DURATION", "One summary for each 15m, 1h, 1d. Default: every reading.")] = None,
+    resolution: Annotated[
+        str | None,
+        option("DURATION", "One summary for each period of this length, such as 15m, 1h or 1d. Default: every reading."),
+    ] = None,
     measure: Annotated[
-        list[str] | None, option("WORD", "Only power, energy, temperature or humidity; may be repeated. Default: all.")
+        list[str] | None,
+        option("WORD", "Only this measure: power, energy, temperature or humidity; may be repeated. Default: all."),
     ] = None,
     out: Annotated[Path | None, option("FILE", "File to write. Default: standard output.")] = None,
     force: Force = False,

@@ -35,7 +35,7 @@ async def issue_token(
         TokenKind, option(None, "`access` is for home control and the gateway's own APIs, `id` is for the other families.")
     ] = TokenKind.ID,
     lifetime: Annotated[
-        str | None, option("DURATION", "Lifetime: 12h, 30m or 45s. Default: the lifetime in the settings.")
+        str | None, option("DURATION", "Lifetime, such as 12h, 30m or 45s. Default: the lifetime in the settings.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
