@@ -142,7 +142,7 @@ def _result_out(home: Home, result: CommandResult) -> CommandResultOut:
 @OPERATIONS.add(
     "POST",
     "/homes/{homeId}/scenes/{moduleId}/run",
-    "Run a scene; the steps of one module are executed in order, different modules at the same time",
+    "Run a scene; steps for one module run in order, steps for different modules at the same time",
     errors=(400,),
 )
 async def run_scene(services: HomeServices, call: HomeCall) -> None:

@@ -46,7 +46,7 @@ export const homeModules = (caller: Caller) => ({
   /** Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how it ended. */
   commandModule: (homeId: string, moduleId: string, body: Command, options?: CommandOptions): Promise<CommandResult> =>
     caller.call(COMMAND_MODULE, [homeId, moduleId], { ...options, body }),
-  /** Run a scene; the steps of one module are executed in order, different modules at the same time. */
+  /** Run a scene; steps for one module run in order, steps for different modules at the same time. */
   runScene: (homeId: string, moduleId: string, options?: CallOptions): Promise<void> =>
     caller.call(RUN_SCENE, [homeId, moduleId], options),
   /** The present picture of a camera that is on. */

@@ -40,7 +40,7 @@ class HomeModulesApi(SyncGroup):
         return self._send(_COMMAND_MODULE, (home_id, module_id), body=body, idempotency_key=idempotency_key, deadline=deadline)
 
     def run_scene(self, home_id: str, module_id: str, *, deadline: float | None = None) -> None:
-        """Run a scene; the steps of one module are executed in order, different modules at the same time."""
+        """Run a scene; steps for one module run in order, steps for different modules at the same time."""
         self._send(_RUN_SCENE, (home_id, module_id), deadline=deadline)
 
     def get_picture(self, home_id: str, module_id: str, *, deadline: float | None = None) -> RawContent:
@@ -64,7 +64,7 @@ class AsyncHomeModulesApi(AsyncGroup):
         )
 
     async def run_scene(self, home_id: str, module_id: str, *, deadline: float | None = None) -> None:
-        """Run a scene; the steps of one module are executed in order, different modules at the same time."""
+        """Run a scene; steps for one module run in order, steps for different modules at the same time."""
         await self._send(_RUN_SCENE, (home_id, module_id), deadline=deadline)
 
     async def get_picture(self, home_id: str, module_id: str, *, deadline: float | None = None) -> RawContent:
