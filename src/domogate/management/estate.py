@@ -145,7 +145,7 @@ async def list_estate_imports(services: ManagementServices, _call: OperatorCall,
 @OPERATIONS.add(
     "GET",
     "/estate/imports/{number}",
-    "The document of an import, without password hashes and secrets of second factors; the last 20 documents are kept at most",
+    "The document of an import, without password hashes and secrets of second factors; the gateway keeps the last 20 at most",
     media_types=(YAML,),
 )
 async def get_estate_import(services: ManagementServices, call: OperatorCall) -> Response:

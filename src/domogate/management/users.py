@@ -230,7 +230,7 @@ async def list_external_accounts(services: ManagementServices, call: OperatorCal
 @OPERATIONS.add(
     "DELETE",
     "/users/{userId}/external-accounts",
-    "Unbind all accounts at other issuers; the next token with the user's e-mail address binds its account to the user",
+    "Unbind all accounts at other issuers; the next token with the user's e-mail address binds an account again",
     errors=(409,),
 )
 async def unbind_external_accounts(services: ManagementServices, call: OperatorCall) -> None:
