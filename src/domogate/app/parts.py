@@ -33,7 +33,10 @@ class SystemClock:
 
 
 class UnnamedDriversError(Exception):
-    """The gateway does not start: an earlier version stored modules without a driver, and they may be simulated by mistake."""
+    """The gateway does not start, because an earlier version stored modules without a driver.
+
+    It would simulate these modules, perhaps by mistake.
+    """
 
     def __init__(self, unnamed: UnnamedDrivers) -> None:
         super().__init__(f"{unnamed.count} modules have no named driver")

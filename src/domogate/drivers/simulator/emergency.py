@@ -222,7 +222,7 @@ class EmergencyUnit(Emergency):
         self.state = msgspec.structs.replace(self.state, **changes)
 
     def _repair_time(self, kind: EmergencyTestKind, ended: float) -> float:
-        """Return when the failure that the last test of this kind found is repaired. `ended` is the end of this test."""
+        """Return when the failure will be repaired that a test of this kind found. The test ended at `ended`."""
         return ended + _DAY * self.random.between("repair", 1, 3, self._slot_of[kind])
 
     def _charge_at(self, now: float) -> float:

@@ -9,7 +9,7 @@ _UNKNOWN_OWNER = "owner@example.com"
 
 
 class SeenPeople:
-    """The users in the recorded answers about all plants, each with an e-mail address.
+    """The users of all plants that were recorded, each with an e-mail address.
 
     An owner without a recorded address gets an address such as owner1@example.com.
     """
