@@ -89,8 +89,8 @@ export const managementEstate = (caller: Caller) => ({
   ): AsyncGenerator<EstateImport, void, undefined> =>
     caller.pages(LIST_ESTATE_IMPORTS, [], { ...options, query }),
   /**
-   * The document of an import, without password hashes and secrets of second factors; the last 20 documents are kept
-   * at most.
+   * The document of an import, without password hashes and secrets of second factors; the gateway keeps the last 20 at
+   * most.
    */
   getEstateImport: (number: string, options?: CallOptions): Promise<RawContent> =>
     caller.call(GET_ESTATE_IMPORT, [number], options),

@@ -173,9 +173,7 @@ export const managementUsers = (caller: Caller) => ({
   /** The accounts at other issuers that are bound to the user. */
   listExternalAccounts: (userId: string, options?: CallOptions): Promise<ExternalAccountList> =>
     caller.call(LIST_EXTERNAL_ACCOUNTS, [userId], options),
-  /**
-   * Unbind all accounts at other issuers; the next token with the user's e-mail address binds its account to the user.
-   */
+  /** Unbind all accounts at other issuers; the next token with the user's e-mail address binds an account again. */
   unbindExternalAccounts: (userId: string, options?: CallOptions): Promise<void> =>
     caller.call(UNBIND_EXTERNAL_ACCOUNTS, [userId], options),
   /** The browsers in which the user is logged in. */

@@ -69,8 +69,8 @@ class ManagementEstateApi(SyncGroup):
         return self._pages(_LIST_ESTATE_IMPORTS, (), query={"limit": limit})
 
     def get_estate_import(self, number: str, *, deadline: float | None = None) -> RawContent:
-        """The document of an import, without password hashes and secrets of second factors; the last 20 documents are
-        kept at most."""
+        """The document of an import, without password hashes and secrets of second factors; the gateway keeps the last
+        20 at most."""
         return self._send(_GET_ESTATE_IMPORT, (number,), deadline=deadline)
 
 
@@ -108,6 +108,6 @@ class AsyncManagementEstateApi(AsyncGroup):
         return self._pages(_LIST_ESTATE_IMPORTS, (), query={"limit": limit})
 
     async def get_estate_import(self, number: str, *, deadline: float | None = None) -> RawContent:
-        """The document of an import, without password hashes and secrets of second factors; the last 20 documents are
-        kept at most."""
+        """The document of an import, without password hashes and secrets of second factors; the gateway keeps the last
+        20 at most."""
         return await self._send(_GET_ESTATE_IMPORT, (number,), deadline=deadline)

@@ -122,8 +122,7 @@ class ManagementUsersApi(SyncGroup):
         return self._send(_LIST_EXTERNAL_ACCOUNTS, (user_id,), deadline=deadline)
 
     def unbind_external_accounts(self, user_id: str, *, deadline: float | None = None) -> None:
-        """Unbind all accounts at other issuers; the next token with the user's e-mail address binds its account to the
-        user."""
+        """Unbind all accounts at other issuers; the next token with the user's e-mail address binds an account again."""
         self._send(_UNBIND_EXTERNAL_ACCOUNTS, (user_id,), deadline=deadline)
 
     def list_sessions(self, user_id: str, *, deadline: float | None = None) -> SessionList:
@@ -201,8 +200,7 @@ class AsyncManagementUsersApi(AsyncGroup):
         return await self._send(_LIST_EXTERNAL_ACCOUNTS, (user_id,), deadline=deadline)
 
     async def unbind_external_accounts(self, user_id: str, *, deadline: float | None = None) -> None:
-        """Unbind all accounts at other issuers; the next token with the user's e-mail address binds its account to the
-        user."""
+        """Unbind all accounts at other issuers; the next token with the user's e-mail address binds an account again."""
         await self._send(_UNBIND_EXTERNAL_ACCOUNTS, (user_id,), deadline=deadline)
 
     async def list_sessions(self, user_id: str, *, deadline: float | None = None) -> SessionList:
