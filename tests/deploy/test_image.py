@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,11 +11,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from docsite.building import build, hash_inputs
 from docsite.outside import PAGES
 from domogate import __version__
+from domogate.console.site_manifest import SITE
 from support.container import Container
 from support.container_root import ContainerRoot, skip_without_namespaces
 from support.dockerfile import Context, read_dockerfile
+from support.examples import is_long
 from support.named_code import ROOT
 from support.node_packages import use_node
 from support.ports import free_port
@@ -86,7 +90,10 @@ class TestImage:
 
 
 def build_image(folder: Path) -> ContainerRoot:
-    """Run the steps of all stages. Return the root folder of the last stage."""
+    """Run the steps of all stages. Return the root folder of the last stage.
+
+    Only the long form installs MkDocs and builds the documentation site in its stage.
+    """
     skip_without_namespaces()
     use_node()
     npm = subprocess.run(["npm", "config", "get", "cache"], capture_output=True, text=True, check=True, timeout=60)
@@ -95,8 +102,28 @@ def build_image(folder: Path) -> ContainerRoot:
     built: dict[str, ContainerRoot] = {}
     for stage in STAGES:
         built[stage.name] = ContainerRoot(folder / f"root-{stage.name}", stage, Context(ROOT), caches, built)
-        built[stage.name].build(given)
+        takes_site = stage.name == "site" and not is_long()
+        built[stage.name].build(given, only_copy=takes_site)
+        if takes_site:
+            take_site(built[stage.name])
     return built[""]
+
+
+def take_site(stage: ContainerRoot) -> None:
+    """Copy the site of the checkout into the stage, if the stage has the same sources and all Python files of the build."""
+    build()
+    ask = "import docsite.__main__, docsite.hooks, docsite.building as it; print(it.hash_inputs())"
+    told = subprocess.run(
+        [sys.executable, "-c", ask],
+        cwd=stage.place("."),
+        env={**os.environ, "PYTHONPATH": f"{stage.place('.')}:{stage.place('src')}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert told.stdout.strip() == hash_inputs(), f"the stage misses a source of the site\n{told.stderr}"
+    shutil.copytree(SITE, stage.place(f"src/{SITE.relative_to(ROOT / 'src')}"))
 
 
 def check_content(image: ContainerRoot) -> None:

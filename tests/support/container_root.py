@@ -70,15 +70,15 @@ class ContainerRoot:
         """The path on this machine for a path in the container."""
         return self.folder / str(Path(self.workdir, path)).lstrip("/")
 
-    def build(self, given: Mapping[str, str]) -> None:
-        """Run the steps that make files. `given` has further variables for RUN."""
+    def build(self, given: Mapping[str, str], *, only_copy: bool = False) -> None:
+        """Run the steps that make files. `given` has further variables for RUN. With `only_copy`, RUN is left out."""
         for step in self.stage.steps:
             if step.name == "WORKDIR":
                 self.workdir = step.rest
                 self.place(step.rest).mkdir(parents=True, exist_ok=True)
             elif step.name == "COPY":
                 self._copy(step)
-            elif step.name == "RUN":
+            elif step.name == "RUN" and not only_copy:
                 self._run(step, given)
 
     def _copy(self, step: Step) -> None:
