@@ -2,6 +2,7 @@
 
 import compileall
 import enum
+import functools
 import importlib
 import inspect
 import json
@@ -13,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from jinja2 import Environment, FileSystemBytecodeCache
 
 from support.http import PATIENCE
 from support.sdk_calls import CALLS, NO_BODY, Call
@@ -50,6 +52,13 @@ def make_client(name: str, document: dict[str, Any], folder: Path) -> None:
     )
     problems = [f"{one.header} {one.detail}" for one in generator.generate(config=chosen)]
     assert problems == [], name
+
+
+def compile_templates_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the compiled templates of the generator. Otherwise it compiles them again for each document."""
+    (cache := folder / "templates").mkdir()
+    kept = FileSystemBytecodeCache(str(cache))
+    monkeypatch.setattr(f"{GENERATOR}.Environment", functools.partial(Environment, bytecode_cache=kept))
 
 
 def snake_case(name: str) -> str:
@@ -124,6 +133,7 @@ class GeneratedClients:
 def test_generated_python_compiles_and_calls_every_operation(
     sdk_demo: SdkDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    compile_templates_once(tmp_path, monkeypatch)
     documents = documents_of(sdk_demo.gateway.base_url)
     for name, document in documents.items():
         make_client(name, document, tmp_path)
