@@ -12,7 +12,8 @@ _DEADLINE = 300.0
 def without_index(wheels: Path, home: Path) -> dict[str, str]:
     """Return the variables with which pip finds only the wheels of this folder, and installs nothing else."""
     found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_NO_DEPS": "1", "PIP_PRE": "1"}
-    found["PIP_NO_COMPILE"] = "1"  # the tests import only a part of the code
+    # The tests import only a part of the code. PIP_NO_COMPILE=1 would compile: pip sets the value of `compile` with it.
+    found["PIP_COMPILE"] = "0"
     path = f"{Path(sys.executable).resolve().parent}:{os.environ['PATH']}"
     return {"PATH": path, "HOME": str(home), "PIP_DISABLE_PIP_VERSION_CHECK": "1", **found}
 
