@@ -14,7 +14,7 @@ from domogate.cli.commands import cli
 from domogate.settings import Settings, load_settings
 from domogate.test_api.surface import SURFACE as TEST_KIT
 from support.page_blocks import Block, read_blocks, read_commands
-from support.page_marks import DOCS, READMES, find_wrong_marks, pages_with_commands
+from support.page_marks import DOCS, READMES, find_wrong_marks, is_checked, is_run, pages_with_commands
 
 PAGES = pages_with_commands()
 _DOWNLOADS = [f"/docs/{name}" for name in make_downloads()]
@@ -110,6 +110,9 @@ class TestMistakes:
             "<!-- not run: needs Docker -->\nText.\n\n```sh\ndocker ps\n```\n",
             "<!-- not run: needs Docker (tests/no_test.py) -->\n```sh\ndocker ps\n```\n",
             "<!-- checked only: needs Docker -->\n```sh\ndocker ps\n```\n",
+            "<!-- run in the soak: calls every operation -->\n```sh\ndomogate key list\n```\n",
+            "<!-- run in the soak: takes long -->\n```sh\npython -m support.sdk_recording\n```\n",
+            "<!-- run in the soak: calls every operation -->\nText.\n\n```sh\npython -m support.sdk_recording\n```\n",
             "<!-- run by: tests/docsite/test_site.py -->\n```sh\ndomogate key list\n```\n",
             '```sh linenums="1"\ndomogate key list\n```\n',
         ],
@@ -120,6 +123,10 @@ class TestMistakes:
         assert find_wrong_marks(page) == []
         page.write_text(text)
         assert len(find_wrong_marks(page)) == 1
+
+    def test_a_block_for_the_soak_is_run_there_and_checked_by_all_tests(self) -> None:
+        block = Block("sh", "", "python -m support.sdk_recording\n", "run in the soak: calls every operation")
+        assert (is_run(block, in_soak=True), is_run(block, in_soak=False), is_checked(block)) == (True, False, True)
 
     @pytest.mark.parametrize(
         "script",

@@ -1,4 +1,4 @@
-"""The blocks that tests only check: programs accept their arguments, and messages of a broker match their topics."""
+"""The blocks that `./dev test` only checks: programs accept their arguments, and messages of a broker match their topics."""
 
 import argparse
 import re
@@ -16,12 +16,10 @@ from docsite.building import ROOT
 from support.gateway import eventually
 from support.mosquitto import DeviceClient, mosquitto
 from support.page_blocks import read_blocks, read_commands
-from support.page_marks import kind_of, pages_with_commands
+from support.page_marks import is_checked, pages_with_commands
 from support.page_stage import announce_devices
 
-CHECKED = [
-    (page, block.script) for page in pages_with_commands() for block in read_blocks(page) if kind_of(block) == "checked only"
-]
+CHECKED = [(page, block.script) for page in pages_with_commands() for block in read_blocks(page) if is_checked(block)]
 
 
 def check_tests(words: list[str]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from docsite.building import ROOT, build
 from domogate.estate import demo_text
+from support.examples import is_long
 from support.gateway import run_command
 from support.page_blocks import read_blocks
 from support.page_marks import is_followed, is_run, pages_with_commands
@@ -14,7 +15,8 @@ from support.page_stage import Stage, open_stage
 
 pytestmark = pytest.mark.slow
 
-PAGES = [page for page in pages_with_commands() if any(is_run(block) for block in read_blocks(page))]
+IN_SOAK = is_long()
+PAGES = [page for page in pages_with_commands() if any(is_run(block, in_soak=IN_SOAK) for block in read_blocks(page))]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, store: Path) -> Iterator[Sta
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_command_works(page: Path, stage: Stage, tmp_path: Path) -> None:
-    blocks = [block for block in read_blocks(page) if is_followed(block)]
+    blocks = [block for block in read_blocks(page) if is_followed(block, in_soak=IN_SOAK)]
     reader = stage.open_folder(tmp_path, blocks)
     try:
         reader.follow(blocks)

@@ -26,7 +26,10 @@ CHECKED_ONLY = {
     "needs mosquitto-clients": r"\bmosquitto_sub ",
 }
 """Why the tests only check a block without running it, and what such a block contains."""
-_REASONS = {"not run": NOT_RUN, "checked only": CHECKED_ONLY}
+IN_THE_SOAK = {"calls every operation": r"support\.sdk_recording"}
+"""Why only the long form of the tests runs a block, and what such a block contains. The usual form checks it."""
+_SOAK = "run in the soak"
+_REASONS = {"not run": NOT_RUN, "checked only": CHECKED_ONLY, _SOAK: IN_THE_SOAK}
 _MARKS = (*_REASONS, "run by")
 
 
@@ -36,14 +39,19 @@ def pages_with_commands() -> list[Path]:
     return [page for page in (*pages, *READMES) if any(one.is_shell for one in read_blocks(page))]
 
 
-def is_run(block: Block) -> bool:
-    """Whether the test of the pages runs the block."""
-    return block.is_shell and kind_of(block) not in _MARKS
+def is_run(block: Block, *, in_soak: bool) -> bool:
+    """Whether the test of the pages runs the block. `in_soak`: whether this is the long form of the test."""
+    return block.is_shell and (kind_of(block) not in _MARKS or (in_soak and kind_of(block) == _SOAK))
 
 
-def is_followed(block: Block) -> bool:
+def is_checked(block: Block) -> bool:
+    """Whether a test checks the arguments of the commands, because no test of `./dev test` runs the block."""
+    return kind_of(block) in ("checked only", _SOAK)
+
+
+def is_followed(block: Block, *, in_soak: bool) -> bool:
     """Whether the test of the pages runs the block, or writes it to the file that its title names."""
-    return is_run(block) or (not block.is_shell and bool(block.title))
+    return is_run(block, in_soak=in_soak) or (not block.is_shell and bool(block.title))
 
 
 def kind_of(block: Block) -> str:
