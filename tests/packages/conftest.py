@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from docsite.building import build as build_site
 from release.building import ROOT, build, time_of_last_commit
 from release.npm import build_npm
 from support.built_once import build_once
@@ -18,7 +19,8 @@ def when() -> datetime:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory, when: datetime) -> dict[str, Path]:
-    """The built files by their names."""
+    """The built files by their names. Only `./dev test` builds the documentation site before, not `./dev soak`."""
+    build_site()
     folder = build_once(tmp_path_factory, "dist", lambda folder: build(ROOT, folder, when))
     return {path.name: path for path in folder.iterdir() if path.name.endswith((".whl", ".tar.gz"))}
 
