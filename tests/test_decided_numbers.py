@@ -41,7 +41,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0040", "After {:g} s without an event", event_session.SILENCE_LIMIT),
     ("0040", "After a lost connection, the driver connects again after {:g} s", event_session.FIRST_DELAY),
     ("0040", "the pauses double up to {:g} s", event_session.LONGEST_DELAY),
-    ("0040", "After a refused password, it tries again after {:g} s", event_session.FIRST_DELAY_REFUSED),
+    ("0040", "After a refused password, the driver tries again after {:g} s", event_session.FIRST_DELAY_REFUSED),
     ("0045", "The gateway tries again after {:g} s", backoff.FIRST),
     ("0048", "After {} refusals", refusal_limiter.ALLOWANCE),
     ("0048", "refusals within {:g} s", refusal_limiter.SPAN),

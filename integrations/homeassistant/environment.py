@@ -16,6 +16,7 @@ _OWN = Path(__file__).parent
 _ROOT = _OWN.parents[1]
 _FOLDER = _ROOT / ".dev" / "homeassistant"
 _LOCK = _OWN / "requirements.lock"
+_PIP_LOCK = _ROOT / "requirements-pip.lock"
 _FIRST_PYTHON_THAT_IS_TOO_NEW = (3, 13)
 CUSTOM_COMPONENTS = _OWN / "custom_components"
 
@@ -56,7 +57,8 @@ def install() -> Path:
             run_or_fail(find_python(), "-m", "venv", _FOLDER / "venv", cwd=_FOLDER)
             # Most modules of Home Assistant are never imported; compiling all of them would take most of the time.
             options = ("--quiet", "--no-compile", "--no-deps", "--require-hashes")
-            run_or_fail(python, "-m", "pip", "install", *options, "-r", _LOCK, cwd=_FOLDER)
+            for lock in (_PIP_LOCK, _LOCK):
+                run_or_fail(python, "-m", "pip", "install", *options, "-r", lock, cwd=_FOLDER)
             shutil.copy(_LOCK, done)
     return python
 

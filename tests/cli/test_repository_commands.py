@@ -21,6 +21,7 @@ LOCKS = (
     "requirements-dev.lock",
     "requirements-web.lock",
     "requirements-build.lock",
+    "requirements-pip.lock",
     "requirements-site.lock",
 )
 EVERY_LOCK = (*LOCKS, "integrations/homeassistant/requirements.lock")
@@ -70,7 +71,8 @@ class TestLockFiles:
             (LOCKS[1], PROJECT["dependency-groups"]["dev"]),
             (LOCKS[2], PROJECT["dependency-groups"]["web"]),
             (LOCKS[3], PROJECT["dependency-groups"]["build"]),
-            (LOCKS[4], PROJECT["dependency-groups"]["site"]),
+            (LOCKS[4], PROJECT["dependency-groups"]["pip"]),
+            (LOCKS[5], PROJECT["dependency-groups"]["site"]),
         ],
     )
     def test_they_pin_what_the_project_asks_for(self, lock: str, wanted: list[str]) -> None:
