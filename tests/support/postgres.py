@@ -100,15 +100,15 @@ class PostgresServer:
         return copied
 
     def _wait_until_ready(self, deadline: float) -> None:
+        """A server that recovers its data can be read before this ends, but the recovery can still fail."""
         while True:
-            try:
-                self._administer("SELECT 1")
-                return
-            except psycopg.OperationalError:
-                assert self._process is not None
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError((self._folder / "log").read_text()) from None
-                time.sleep(0.05)
+            with suppress(psycopg.OperationalError):
+                if self._administer("SELECT pg_is_in_recovery()") == [(False,)]:
+                    return
+            assert self._process is not None
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError((self._folder / "log").read_text())
+            time.sleep(0.05)
 
     def _administer(self, statement: str) -> "list[tuple[object, ...]]":
         """Use one connection for all statements, because the server starts a process for each connection."""
@@ -280,7 +280,10 @@ class PostgresServer:
         self._data.rename(self._folder / "lost")
 
     def recover(self, lines: str) -> None:
-        """Put the base backup into the empty data folder, with these lines in its configuration, and start the server."""
+        """Put the base backup into the empty data folder, with these lines in its configuration, and start the server.
+
+        Raises RuntimeError with the log of the server if the recovery fails.
+        """
         subprocess.run(["cp", "-a", self._backups / "base", self._data], check=True)
         self._configure(lines)
         subprocess.run(["touch", self._data / "recovery.signal"], check=True, user=self._user)
