@@ -64,6 +64,17 @@ class TestListening:
             assert "date" in headers
             assert "server" not in headers
 
+    async def test_the_date_of_the_answers_is_renewed(self) -> None:
+        async with serving(describe) as bound:
+            first = (await exchange(bound.port, GET))[2]["date"]
+            while (await exchange(bound.port, GET))[2]["date"] == first:
+                await asyncio.sleep(0.05)
+
+    async def test_a_stop_does_not_wait_for_the_next_date(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(server, "_DATE_PERIOD", 3600.0)
+        async with serving(describe) as bound:
+            await exchange(bound.port, GET)
+
     async def test_nothing_is_accepted_before_run(self) -> None:
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
             with pytest.raises(ConnectionRefusedError):
