@@ -5,9 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.examples import is_long
 from support.named_code import ROOT
 
-LOCKS = [ROOT / name for name in ("requirements.lock", "requirements-build.lock", "requirements-site.lock")]
+_NAMES = ("requirements.lock", "requirements-build.lock")
+_LONG_NAMES = (*_NAMES, "requirements-site.lock")
+"""Only the long form of the test of the image installs MkDocs."""
+LOCKS = [ROOT / name for name in (_LONG_NAMES if is_long() else _NAMES)]
 _FOLDER = ROOT / ".dev" / "wheels"
 
 
