@@ -100,7 +100,7 @@ class PostgresServer:
         return copied
 
     def _wait_until_ready(self, deadline: float) -> None:
-        """A server that recovers its data can be read before this ends, but the recovery can still fail."""
+        """Wait for the end of a recovery too: the server can be read before this end, but the recovery can still fail."""
         while True:
             with suppress(psycopg.OperationalError):
                 if self._administer("SELECT pg_is_in_recovery()") == [(False,)]:

@@ -216,7 +216,10 @@ class DrainingServer(uvicorn.Server):
         await asyncio.wait([ready])
 
     async def _tick_until_exit(self) -> None:
-        """This replaces uvicorn's loop, which wakes up ten times per second and notices a stop up to 0.1 s late."""
+        """Renew the date of the answers until the server stops.
+
+        This replaces uvicorn's loop, which wakes up ten times per second and notices a stop up to 0.1 s late.
+        """
         while not await self.on_tick(0):
             await wait_for_event(self._exiting, _DATE_PERIOD)
 
