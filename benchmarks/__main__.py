@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from benchmarks.against import SCENARIOS as COMPARABLE
 from benchmarks.against import against
 from benchmarks.busy import BUSY
 from benchmarks.client import CLIENT
@@ -74,14 +75,18 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.scenarios if name not in SCENARIOS]:
         parser.error(f"unknown scenario {', '.join(unknown)}; the scenarios are {', '.join(SCENARIOS)}")
-    if options.against is not None and (options.scenarios or options.write):
-        parser.error("--against has its own rows: it cannot be used with a scenario or with --write")
+    if options.against is not None:
+        if options.write:
+            parser.error("--against has its own rows: it cannot be used with --write")
+        if other := [name for name in options.scenarios if name not in COMPARABLE]:
+            parser.error(f"--against cannot compare {', '.join(other)}; it compares {', '.join(COMPARABLE)}")
     return options
 
 
 def _choose(options: argparse.Namespace) -> dict[str, Scenario]:
     if options.against is not None:
-        return {f"this code and {options.against}": partial(against, options.against)}
+        chosen = options.scenarios or COMPARABLE
+        return {f"this code and {options.against}": partial(against, options.against, chosen)}
     return {name: SCENARIOS[name] for name in options.scenarios or [name for name in SCENARIOS if name not in PEERS]}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.load import Load, request
+from benchmarks.own_rows import NUMBERS, measure_numbers
 from benchmarks.scenarios import SETTLE, Row, Work, light_path, plugs_path, ratios, take_rounds
 from benchmarks.servers import OWN, Code, Running, running_code
 from benchmarks.start import time_command, time_start
@@ -49,21 +50,30 @@ def fetch_code(commit: str) -> tuple[str, Code]:
     return name, Code(str(folder / ".dev" / "venv" / "bin" / "python"), folder)
 
 
-async def against(commit: str) -> AsyncIterator[Row]:
-    """A hot read, durable commands, the start, and `domogate key list`: this code compared with the code of a commit."""
+SCENARIOS = ("reads", "commands", "start", *(number.scenario for number in NUMBERS))
+"""The scenarios of which two codes can be compared."""
+
+
+async def against(commit: str, chosen: Sequence[str] = SCENARIOS) -> AsyncIterator[Row]:
+    """This code compared with the code of a commit. `chosen` are names of scenarios."""
     name, other = fetch_code(commit)
     with TemporaryDirectory() as folder:
         codes = {OWN: Path(folder) / "own", other: Path(folder) / "other"}
         for code, data in codes.items():
             subprocess.run([code.python, "-c", _FILL, str(data)], cwd=code.folder, check=True)
-        reads = await _take_rounds(codes, _list_reads, connections=8)
-        yield _compare_rates(f"E8 hot read / the same at {name}", *reads)
-        commands = await _take_rounds(codes, _list_commands, connections=32)
-        yield _compare_rates(f"durable commands / the same at {name}", *commands)
-    with TemporaryDirectory() as folder:
-        starts, lists = _time_processes([OWN, other], Path(folder))
-        yield _compare_times(f"from process start to ready / the same at {name}", *starts)
-        yield _compare_times(f"`domogate key list` / the same at {name}", *lists)
+        if "reads" in chosen:
+            reads = await _take_rounds(codes, _list_reads, connections=8)
+            yield _compare_rates(f"E8 hot read / the same at {name}", *reads)
+        if "commands" in chosen:
+            commands = await _take_rounds(codes, _list_commands, connections=32)
+            yield _compare_rates(f"durable commands / the same at {name}", *commands)
+    if "start" in chosen:
+        with TemporaryDirectory() as folder:
+            starts, lists = _time_processes([OWN, other], Path(folder))
+            yield _compare(f"from process start to ready / the same at {name}", "s", *starts)
+            yield _compare(f"`domogate key list` / the same at {name}", "s", *lists)
+    for number, (own, others) in measure_numbers([OWN, other], chosen):
+        yield _compare(f"{number.what} / the same at {name}", number.unit, own, others)
 
 
 def _list_reads(server: Running) -> list[bytes]:
@@ -119,9 +129,12 @@ def _compare_rates(what: str, own: Sequence[Load], others: Sequence[Load]) -> Ro
     return Row(what, f"{_span(ratios(own, others))} ({rates[0]:,.0f} / {rates[1]:,.0f} per CPU-second)")
 
 
-def _compare_times(what: str, own: Sequence[float], others: Sequence[float]) -> Row:
+def _compare(what: str, unit: str, own: Sequence[float], others: Sequence[float]) -> Row:
     found = [one / other for one, other in zip(own, others, strict=True)]
-    return Row(what, f"{_span(found)} ({statistics.median(own):.2f} s / {statistics.median(others):.2f} s)")
+    middle = " / ".join(
+        f"{median:,.0f}" if median > 100 else f"{median:.2f}" for median in map(statistics.median, (own, others))
+    )
+    return Row(what, f"{_span(found)} ({middle} {unit})")
 
 
 def _span(found: Sequence[float]) -> str:

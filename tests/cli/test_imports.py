@@ -69,11 +69,18 @@ def test_a_list_loads_the_database_and_no_large_library(empty_store: CommandLine
     assert found & (LARGE | {"uvloop"}) == set()
 
 
-def test_a_list_of_keys_loads_no_service_for_people_and_no_other_part_of_the_store(empty_store: CommandLine) -> None:
+def test_a_list_of_keys_loads_neither_sqlalchemy_nor_services_for_people(empty_store: CommandLine) -> None:
     found = modules_of("key", "list", "--data", str(empty_store.data))
-    assert "sqlalchemy" in found
-    assert found & (LARGE | {"uvloop"}) == set()
-    assert "domogate.stores.keys" in found
+    assert found & (LARGE | {"sqlalchemy", "uvloop"}) == set()
+    assert "domogate.stores.prepared_file" in found
+    others = {"services.people", "services.audit", "stores.keys", "stores.store", "stores.tables"}
+    assert {f"domogate.{module}" for module in others} & found == set()
+
+
+def test_a_list_of_keys_loads_one_part_of_the_store_if_the_file_must_be_prepared(empty_store: CommandLine) -> None:
+    (empty_store.data / "in-use").unlink()
+    found = modules_of("key", "list", "--data", str(empty_store.data))
+    assert {"sqlalchemy", "domogate.stores.keys"} <= found
     others = {"services.people", "services.audit", "stores.store", "stores.plants", "stores.writer"}
     assert {f"domogate.{module}" for module in others} & found == set()
     tables = {module for module in found if module.startswith("domogate.stores.tables.")}

@@ -14,14 +14,21 @@ import httpx
 import pytest
 
 from domogate import __version__
-from domogate.stores.migrate import HEAD
+from domogate.stores.revisions import HEAD
 from support.command_line import CommandLine
 from support.gateway import running, start
 from support.read_only import read_only_copy
 from support.restartable import clean_environment
 
 Lose = Callable[[CommandLine], None]
-COMMANDS = (("serve", "--port", "0"), ("user", "list"), ("key", "issue", "app"), ("backup", "B"), ("init", "--email", "a@b.c"))
+COMMANDS = (
+    ("serve", "--port", "0"),
+    ("user", "list"),
+    ("key", "list"),
+    ("key", "issue", "app"),
+    ("backup", "B"),
+    ("init", "--email", "a@b.c"),
+)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.__main__ import main, parse_arguments, update_table
 from benchmarks.against import fetch_code
+from benchmarks.own_rows import NUMBERS, find_number
 from benchmarks.scenarios import Row, compare_rounds
 
 _PAGE = """before
@@ -46,12 +47,40 @@ def test_a_row_without_a_goal_needs_the_ratio() -> None:
     assert row == Row("refusals", "0.50 (0.30 to 0.90) (5 / 10)", ">= 0.6", False)
 
 
-@pytest.mark.parametrize("more", [["reads"], ["--write"]])
-def test_a_comparison_with_a_commit_has_its_own_rows(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert parse_arguments(["--against", "main"]).against == "main"
+@pytest.mark.parametrize(
+    ("more", "message"), [("pages", "--against cannot compare pages"), ("--write", "--against has its own rows")]
+)
+def test_a_comparison_with_a_commit_has_its_own_rows(more: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse_arguments(["--against", "main", "reads", "streams"]).against == "main"
     with pytest.raises(SystemExit):
-        parse_arguments(["--against", "main", *more])
-    assert "--against has its own rows" in capsys.readouterr().err
+        parse_arguments(["--against", "main", more])
+    assert message in capsys.readouterr().err
+
+
+OUTPUT = """\
+| what | measured | limit |
+|---|---|---|
+| refreshes per CPU-second / the most that are possible with two ES256 signatures and one commit | 0.32 (556 / 1,715) | >= 0.3 |
+| a million readings: recorded in | 23.0 s (20.1 s CPU) |  |
+| SSE: events sent to 1,000 listeners per second | 19,994 | none lost |
+| SSE: events sent to listeners per CPU-second, commits included | 20,232 |  |
+| Webhooks: deliveries per CPU-second, commits included | 981 |  |
+| Webhooks: deliveries per CPU-second / the most that are possible | 0.15 (4,311 / 29,295) | >= 0.12 |
+| tickets redeemed per CPU-second / the most that are possible | 0.29 (0.28 to 0.34) (1,344 / 4,571) | >= 0.28 **missed** |
+| idle memory with the demo estate | 139.40 MB | <= 140 MB |
+| E8 on a plant of 100 modules that is not held | 2.26 ms CPU | <= 3 ms CPU |
+| E8 on a plant of 100 modules that is not held, if the simulator must be attached and asked | 14.92 ms CPU |  |
+"""
+
+
+def test_the_numbers_of_a_table_are_found() -> None:
+    found = [find_number(number, OUTPUT) for number in NUMBERS]
+    assert found == [556, 1_344, 20_232, 981, 20.1, 139.4, 2.26]
+
+
+def test_a_benchmark_without_the_row_is_an_error_that_shows_its_output() -> None:
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        find_number(NUMBERS[0], "| what | measured | limit |\n", "the disk is full\n")
 
 
 @pytest.mark.parametrize("commit", ["no-such-commit", "0123456789abcdef0123456789abcdef01234567", "--all"])

@@ -13,8 +13,9 @@ import pytest
 
 from domogate.stores import SqlStore, sqlite_url, subject, writer
 from domogate.stores.engine import Database
-from domogate.stores.migrate import HEAD, migrate
+from domogate.stores.migrate import migrate
 from domogate.stores.opening import find_sqlite_file, open_database
+from domogate.stores.revisions import HEAD
 from support.clocks import ManualClock
 from support.postgres import PostgresServer, postgres_server
 from support.stores import SMALL, OpenStore

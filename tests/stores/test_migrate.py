@@ -16,8 +16,9 @@ from domogate.domain.plants import Invitation
 from domogate.domain.states import Reading, Report, Unit
 from domogate.ports import LogbookFilter, StoredState, UnnamedDrivers
 from domogate.stores import DatabaseTooNew, SqlStore, sqlite_url
-from domogate.stores.migrate import HEAD, find_revision, upgrade
+from domogate.stores.migrate import find_revision, upgrade
 from domogate.stores.opening import open_database
+from domogate.stores.revisions import HEAD
 from domogate.stores.subject import writes
 from domogate.stores.tables.all_tables import metadata
 from support.clocks import NOW, ManualClock

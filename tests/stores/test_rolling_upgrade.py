@@ -10,9 +10,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from domogate.stores import DatabaseInUse, DatabaseUnusable, SqlStore
 from domogate.stores.engine import Database
-from domogate.stores.migrate import HEAD, OLDEST_BESIDE, find_revision, migrate, upgrade
+from domogate.stores.migrate import find_revision, migrate, upgrade
 from domogate.stores.opening import open_database
 from domogate.stores.postgres import PostgresDatabase
+from domogate.stores.revisions import HEAD, OLDEST_BESIDE
 from support.clocks import ManualClock
 from support.postgres import PostgresServer
 

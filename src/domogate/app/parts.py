@@ -10,13 +10,12 @@ from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
 from domogate.ports import Clock, Sealer, UnnamedDrivers
 from domogate.settings import Settings
-from domogate.stores import find_sqlite_file, sqlite_url
-from domogate.stores.subject import SqlSubject
 
 if TYPE_CHECKING:
     from domogate.stores import SqlStore
+    from domogate.stores.subject import SqlSubject
 
-S = TypeVar("S", bound=SqlSubject)
+S = TypeVar("S", bound="SqlSubject")
 
 DAY = 86_400.0
 _SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 2.0
@@ -50,7 +49,11 @@ def sqlite_file(settings: Settings) -> Path:
 
 def find_database_file(settings: Settings) -> Path | None:
     """Return the file of the SQLite database, or None if the database is on a server."""
-    return sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
+    if settings.database is None:
+        return sqlite_file(settings)
+    from domogate.stores import find_sqlite_file  # imports SQLAlchemy, which `domogate key list` does not need
+
+    return find_sqlite_file(settings.database)
 
 
 def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, temporary: bool = False) -> "SqlStore":
@@ -64,6 +67,8 @@ def open_part(part: type[S], settings: Settings, clock: Clock, *, gateway: bool,
 
     `options` are other arguments of this class.
     """
+    from domogate.stores import sqlite_url  # imports SQLAlchemy, which `domogate key list` does not need
+
     if create:
         # Only the owner may read the folder, because it contains the secret key and personal data.
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)

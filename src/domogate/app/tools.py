@@ -5,7 +5,7 @@ the part (Decision 0098).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +16,11 @@ import msgspec
 from domogate import stores
 from domogate.app.parts import SystemClock, build_sealer, find_database_file, open_part, open_store
 from domogate.app.single_gateway import only_gateway
-from domogate.ports import Clock, Hasher, LeaseStore, ShardMap, Signer, Store, SubscriptionStore
+from domogate.domain.people import Subscription, oldest_first
+from domogate.ports import Clock, Hasher, LeaseStore, ShardMap, Signer, Store
 from domogate.settings import Settings
 from domogate.stores import UsedDatabases, inspect_header, is_writable
+from domogate.stores.prepared_file import read_rows
 
 if TYPE_CHECKING:
     from domogate.app.services import SigningKeyAdministration
@@ -109,20 +111,25 @@ async def open_tools(settings: Settings, *, create: bool = True, temporary: bool
         yield Tools(settings, address, clock, store, at_end)
 
 
-@asynccontextmanager
-async def open_subscriptions(settings: Settings) -> AsyncIterator[tuple[SubscriptionStore, Clock]]:
-    """Yield the part of an existing store with the subscription keys, only for reading, and the clock.
+async def list_subscriptions(settings: Settings) -> tuple[Sequence[Subscription], float]:
+    """Return all subscriptions of an existing store, and the time of its clock. The oldest subscription is first.
 
-    Python imports no other module of the store.
+    Python imports only the modules of the store that are needed. If possible, it does not import SQLAlchemy.
     """
-    from domogate.stores.keys import SqlKeys  # Only `domogate key list` needs this part without the other parts.
+    file = find_database_file(settings)
+    if file is not None:
+        query = "SELECT * FROM subscriptions"
+        found = read_rows(file, UsedDatabases(settings.data), build_sealer(settings), query, Subscription)
+        if found is not None:
+            return oldest_first(found), SystemClock().now()
+    from domogate.stores.keys import SqlKeys  # Only this function needs this part of the store without the other parts.
 
     clock, set_clock = _open_clock(settings)
     store = open_part(SqlKeys, settings, clock, gateway=False, create=False, reads_only=True)
     await store.start()
     try:
         await set_clock()
-        yield store, clock
+        return await store.list_subscriptions(), clock.now()
     finally:
         await store.stop()
 

@@ -52,12 +52,11 @@ async def issue_key(
 @command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
     """List subscription keys with their rates, quotas and states. The keys themselves are not shown."""
-    from domogate.app import open_subscriptions  # imports the database
+    from domogate.app import list_subscriptions  # imports a part of the store
 
     refuse_missing(settings)
-    async with open_subscriptions(settings) as (store, clock):
-        now = clock.now()
-        shown = [_shown(subscription, now) for subscription in await store.list_subscriptions()]
+    subscriptions, now = await list_subscriptions(settings)
+    shown = [_shown(subscription, now) for subscription in subscriptions]
     print_records(as_json, shown, ("id", "name", "hint", "state", "rate", "daily_quota", "created_at", "expires_at"))
 
 

@@ -251,3 +251,7 @@ class Subscription(msgspec.Struct, frozen=True):
     created_at: float = 0.0
     expires_at: float | None = None
     revoked_at: float | None = None
+
+
+def oldest_first(subscriptions: Iterable[Subscription]) -> list[Subscription]:
+    return sorted(subscriptions, key=lambda subscription: (subscription.created_at, subscription.name, subscription.id))

@@ -7,8 +7,9 @@ from sqlalchemy import Connection, select, text
 
 from domogate.stores.direct import time_limit
 from domogate.stores.inspection import UsedDatabases
-from domogate.stores.migrate import HEAD, find_revision
+from domogate.stores.migrate import find_revision
 from domogate.stores.opening import find_sqlite_file, open_database, refuse_lost
+from domogate.stores.revisions import HEAD
 from domogate.stores.tables.feed import gateways
 
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())")

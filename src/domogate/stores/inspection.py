@@ -11,16 +11,16 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy.exc import DBAPIError
-
 from domogate.common.owners import advise_denied, advise_writable, describe_denied, find_foreign_owner
 from domogate.stores.log_check import find_damaged_log
-from domogate.stores.refused_writes import explain_refused_write
+from domogate.stores.refused_writes import explain_refused_write, find_cause
 
 LIST_NAME = "in-use"
 """The name of a file in the data folder: the list of the databases that the folder was used with."""
 _LIST_HEAD = "# The databases that this folder was used with. Domogate stops if one of them is missing or empty.\n"
 _MAGIC = b"SQLite format 3\0"
+CHECK_SECONDS, SHORT_CHECK_SECONDS = 1.0, 0.2
+"""The seconds for the check of a SQLite file at the start of a gateway, and of a `domogate` command."""
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 GROWING_TABLES = ("audit", "changes", "hourly_readings", "orders", "parked", "raw_readings", "recent_readings")
@@ -180,7 +180,7 @@ def _check_content(connection: sqlite3.Connection, path: Path, tables: set[str],
 
 def explain_damage(path: Path, error: Exception) -> Exception:
     """Return the error itself, or a DatabaseUnusable if the error means that the file is damaged."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
+    cause = find_cause(error)
     if isinstance(cause, sqlite3.DatabaseError) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
         return _damaged(path, str(cause))
     return error

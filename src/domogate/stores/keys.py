@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from domogate.domain.events import SigningKeysChanged, SubscriptionChanged
 from domogate.domain.ids import Id
-from domogate.domain.people import Subscription
+from domogate.domain.people import Subscription, oldest_first
 from domogate.ports import SigningKey, Usage
 from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Database, Transaction
@@ -33,8 +33,7 @@ def find_subscription(connection: Connection, key_hash: str) -> Subscription | N
 
 def list_subscriptions(connection: Connection) -> Sequence[Subscription]:
     """Return all subscriptions. The oldest is first."""
-    found = [from_row(Subscription, row) for row in connection.execute(select(subscriptions))]
-    return sorted(found, key=lambda subscription: (subscription.created_at, subscription.name, subscription.id))
+    return oldest_first([from_row(Subscription, row) for row in connection.execute(select(subscriptions))])
 
 
 def add_subscription(tx: Transaction, subscription: Subscription) -> None:

@@ -10,15 +10,7 @@ from domogate import __version__
 from domogate.common.log import get_logger
 from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
-
-HEAD = "0031"
-"""The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
-OLDEST_BESIDE = "0024"
-"""Gateways of this revision or a later revision can run on the same database as gateways with this code.
-
-The migrations after this revision only add tables, columns and indexes. The exception is one that removes an index of SQLite
-(Decision 0147).
-"""
+from domogate.stores.revisions import HEAD, OLDEST_BESIDE
 
 SQLITE_TABLES = Path(__file__).parent / "sqlite_tables.sql"
 """The file with the SQL that creates the tables of a new SQLite database. `./dev reference` writes this file."""

@@ -3,8 +3,6 @@
 import sqlite3
 from pathlib import Path
 
-from sqlalchemy.exc import DBAPIError
-
 from domogate.ports import StoreNotWritable
 
 _FAILED_READS = frozenset((sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ))
@@ -23,9 +21,18 @@ _REASONS = {
 }
 
 
+def find_cause(error: Exception) -> Exception:
+    """Return the error of the database driver if SQLAlchemy has wrapped it in a DBAPIError. Otherwise return the error itself.
+
+    This function works without the class DBAPIError, because short commands do not import SQLAlchemy (Decision 0098).
+    """
+    cause = getattr(error, "orig", None)
+    return cause if isinstance(cause, Exception) else error
+
+
 def explain_refused_write(path: Path, error: Exception) -> Exception:
     """Return the error itself, or a StoreNotWritable if the error means that SQLite cannot write."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
+    cause = find_cause(error)
     if not isinstance(cause, sqlite3.DatabaseError):
         return error
     code = getattr(cause, "sqlite_errorcode", 0)

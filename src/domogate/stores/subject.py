@@ -22,7 +22,7 @@ from domogate.domain.states import Report
 from domogate.ports import Clock, Holdings, Listener, Sealer, StoreNotWritable, StoreTimeout
 from domogate.stores.direct import Write, time_is_up
 from domogate.stores.engine import READERS, Database, Transaction
-from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
+from domogate.stores.inspection import CHECK_SECONDS, SHORT_CHECK_SECONDS, DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.opening import find_sqlite_file, open_database, prepare_database
 from domogate.stores.probe import Probe
 from domogate.stores.readers import Lane, Readers
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from domogate.stores.batch import OrderChange
     from domogate.stores.presence import Presence
     from domogate.stores.writer import Writer
-
-_CHECK_SECONDS, _SHORT_CHECK_SECONDS = 1.0, 0.2
-"""The seconds for the check of a SQLite file at the start of a gateway, and of a `domogate` command."""
 
 LONG = 3600.0
 """The seconds that a read or write of a large part of the database may take, such as an import."""
@@ -168,7 +165,7 @@ class SqlSubject:
         """Check the database, migrate it, and write it to the list of used databases."""
         file = find_sqlite_file(self._url)
         if file is not None and not self._temporary:
-            inspect_file(file, self._used, seconds=_CHECK_SECONDS if self._gateway else _SHORT_CHECK_SECONDS)
+            inspect_file(file, self._used, seconds=CHECK_SECONDS if self._gateway else SHORT_CHECK_SECONDS)
         database = self._database = open_database(self._url)
         database.is_shared = self._member or self.holdings is not None
         database.is_gateway, database.is_temporary = self._gateway, self._temporary

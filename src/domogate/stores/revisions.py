@@ -1,0 +1,13 @@
+"""The revisions of the database: the number that each migration gives the tables.
+
+This file imports nothing, so that a short command can compare the revision of a database without SQLAlchemy (Decision 0098).
+"""
+
+HEAD = "0031"
+"""The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
+OLDEST_BESIDE = "0024"
+"""Gateways of this revision or a later revision can run on the same database as gateways with this code.
+
+The migrations after this revision only add tables, columns and indexes. The exception is one that removes an index of SQLite
+(Decision 0147).
+"""
