@@ -14,8 +14,7 @@ import msgspec
 
 from domogate.domain.ids import new_id
 from domogate.stores.inspection import connect_readonly, list_tables
-from domogate.stores.migrate import explain_too_new
-from domogate.stores.revisions import HEAD
+from domogate.stores.revisions import HEAD, explain_too_new
 
 if sys.platform != "win32":
     import fcntl

@@ -6,11 +6,10 @@ from typing import Any
 from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 from sqlalchemy.schema import ExecutableDDLElement
 
-from domogate import __version__
 from domogate.common.log import get_logger
 from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
-from domogate.stores.revisions import HEAD, OLDEST_BESIDE
+from domogate.stores.revisions import HEAD, OLDEST_BESIDE, explain_too_new
 
 SQLITE_TABLES = Path(__file__).parent / "sqlite_tables.sql"
 """The file with the SQL that creates the tables of a new SQLite database. `./dev reference` writes this file."""
@@ -44,13 +43,6 @@ _IF_TOO_NEW = (
     "Install the newer version again. To stay with this version, stop the gateway, move the database away (keep it), and"
     " restore a backup that this version made: docs/operations/upgrading.md, section Upgrading."
 )
-
-
-def explain_too_new(what: str, revision: str) -> str:
-    return (
-        f"{what} has revision {revision}, and Domogate {__version__} knows the revisions up to {HEAD}: a newer version of"
-        " Domogate has used it."
-    )
 
 
 def migrate(database: Database) -> None:

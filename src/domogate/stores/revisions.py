@@ -1,7 +1,9 @@
 """The revisions of the database: the number that each migration gives the tables.
 
-This file imports nothing, so that a short command can compare the revision of a database without SQLAlchemy (Decision 0098).
+This file imports no library, so that a short command can compare the revision of a database without SQLAlchemy (Decision 0098).
 """
+
+from domogate import __version__
 
 HEAD = "0031"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
@@ -11,3 +13,10 @@ OLDEST_BESIDE = "0024"
 The migrations after this revision only add tables, columns and indexes. The exception is one that removes an index of SQLite
 (Decision 0147).
 """
+
+
+def explain_too_new(what: str, revision: str) -> str:
+    return (
+        f"{what} has revision {revision}, and Domogate {__version__} knows the revisions up to {HEAD}: a newer version of"
+        " Domogate has used it."
+    )
