@@ -10,6 +10,8 @@ import pytest
 from support.markdown import headings, links, section, tables
 from support.named_code import ROOT, missing_code
 
+pytestmark = pytest.mark.slow
+
 DECISIONS = ROOT / "docs" / "decisions"
 INDEX = DECISIONS / "index.md"
 HEADINGS = ["Context", "Decision", "Consequences", "Alternatives", "References"]

@@ -18,6 +18,8 @@ from domogate.families._ladder import LADDER, OUTSIDE
 from support.markdown import anchors, headings, links, section, tables
 from support.named_code import ROOT, SOURCE, missing_code
 
+pytestmark = pytest.mark.slow
+
 DOCS = ROOT / "docs"
 ENTRANCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "README.md", DOCS / "index.md"]
 

@@ -7,6 +7,8 @@ import pytest
 from support.markdown import section, tables
 from support.named_code import ROOT
 
+pytestmark = pytest.mark.slow
+
 MOVES, FAILURES = "end_to_end/test_cluster_moves.py", "end_to_end/test_cluster_failures.py"
 LOST = "cli/test_lost_and_damaged.py"
 OF_A_CLUSTER: dict[str, tuple[str, ...]] = {
