@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 _TIMES = 1_000
 _MESSAGE = b"x" * 500
 _ES256 = ECDSA(SHA256())
+
+Readings = Sequence[tuple[int, int, int, float]]
 
 
 def cpu_of_signature(times: int = _TIMES) -> float:
@@ -42,20 +44,22 @@ def cpu_of_commit(rows: int, times: int = _TIMES) -> float:
         return _cpu_each(commit, times)
 
 
-def cpu_of_readings(rounds: Iterable[Sequence[tuple[int, int, int, float]]]) -> float:
-    """The CPU-seconds of all rounds of readings in SQLite. A round is one commit. A reading is slot, series, ms and value."""
+@contextmanager
+def readings_in_sqlite() -> Iterator[Callable[[Readings], float]]:
+    """A function that writes readings in one commit, and returns the CPU-seconds. A reading is slot, series, ms and value."""
     key = "PRIMARY KEY (slot, series, ms)"
     with _open_database(
         f"CREATE TABLE readings (slot INTEGER, series INTEGER, ms INTEGER, value DOUBLE, {key}) WITHOUT ROWID"
     ) as connection:
-        spent = 0.0
-        for rows in rounds:
+
+        def write(readings: Readings) -> float:
             started = time.process_time()
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT INTO readings VALUES (?, ?, ?, ?)", rows)
+            connection.executemany("INSERT INTO readings VALUES (?, ?, ?, ?)", readings)
             connection.execute("COMMIT")
-            spent += time.process_time() - started
-        return spent
+            return time.process_time() - started
+
+        yield write
 
 
 def cpu_of_command(sharing: int) -> float:

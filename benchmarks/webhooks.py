@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import socket
+import statistics
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -29,7 +30,9 @@ from support.mqtt_flood import percentile
 from support.stores import an_id
 
 _PLANTS, _EACH = 100, 2
-_CHANGES = 2_000
+_ROUNDS = 5
+_CHANGES = 500
+"""The changes of one round."""
 _RATE, _SECONDS = 100, 5
 _IN_FLIGHT = 8
 """Number of reports that wait for their commit at the same time."""
@@ -112,17 +115,19 @@ def _reported_at(body: bytes) -> float:
 async def webhooks_delivered() -> AsyncIterator[Row]:
     """Two hundred receivers, two for each of a hundred plants."""
     async with _house() as (setup, pipe):
-        fast = await _measure(setup, pipe, _CHANGES, None)
-        rate = f"{fast.delivered / fast.seconds:,.0f}"
-        yield Row("Webhooks: deliveries to 200 receivers per second", rate, "none lost", fast.complete)
-        yield Row("Webhooks: deliveries per CPU-second, commits included", f"{fast.delivered / fast.cpu:,.0f}")
-        posts = _EACH * _IN_FLIGHT
-        commits = cpu_of_commit(3 * _IN_FLIGHT) + cpu_of_commit(posts)
-        most = 1 / (commits / posts + await cpu_of_post(_PLANTS * _EACH))
+        rounds, most = [], []
+        for _ in range(_ROUNDS):
+            rounds.append(await _measure(setup, pipe, _CHANGES, None))
+            most.append(await _find_most())
+        rate = f"{statistics.median(fast.delivered / fast.seconds for fast in rounds):,.0f}"
+        none_lost = all(fast.complete for fast in rounds)
+        yield Row("Webhooks: deliveries to 200 receivers per second", rate, "none lost", none_lost)
+        per_cpu_second = [fast.delivered / fast.cpu for fast in rounds]
+        yield Row("Webhooks: deliveries per CPU-second, commits included", f"{statistics.median(per_cpu_second):,.0f}")
         yield compare_rounds(
             "Webhooks: deliveries per CPU-second / the most that are possible with one POST of a bare client",
-            [fast.delivered / fast.cpu],
-            [most],
+            per_cpu_second,
+            most,
             _LEAST,
             goal=_GOAL,
         )
@@ -133,6 +138,13 @@ async def webhooks_delivered() -> AsyncIterator[Row]:
         "none lost",
         steady.complete,
     )
+
+
+async def _find_most() -> float:
+    """The most deliveries that are possible per CPU-second: commits for some reports and their deliveries, and the POSTs."""
+    posts = _EACH * _IN_FLIGHT
+    commits = cpu_of_commit(3 * _IN_FLIGHT) + cpu_of_commit(posts)
+    return 1 / (commits / posts + await cpu_of_post(_PLANTS * _EACH))
 
 
 @asynccontextmanager
