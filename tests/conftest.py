@@ -74,8 +74,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> None:
-    share_prepared_data(find_shared_folder(tmp_path_factory))
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """All processes of a test run share the data of a new PostgreSQL server, and the process that forks."""
+    folder = find_shared_folder(tmp_path_factory)
+    share_prepared_data(folder)
+    processes.use_fork_server().shared = folder
 
 
 @pytest.fixture

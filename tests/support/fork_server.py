@@ -1,7 +1,8 @@
 """`domogate`, imported once and forked for every command, because an import takes a second in each of hundreds of processes.
 
-`support.processes` runs this as a script with the number of a socket. A forked process has its own arguments, environment,
-folder and streams; it only inherits the imported modules. It ends without freeing them.
+`support.processes` runs this as a script with the number of a listening socket. All processes of a test run connect to it. A
+forked process has its own arguments, environment, folder and streams; it only inherits the imported modules. It ends without
+freeing them.
 """
 
 import asyncio
@@ -11,6 +12,8 @@ import json
 import os
 import pkgutil
 import runpy
+import select
+import shutil
 import signal
 import socket
 import struct
@@ -59,19 +62,33 @@ _IMPORTED_WHOLE = (
 """Packages of which a gateway imports most modules."""
 
 
-def next_command(control: socket.socket) -> dict[str, Any]:
-    """Return in each process that is forked for a command. The forking process exits when the socket is closed."""
+def next_command(listener: socket.socket) -> dict[str, Any]:
+    """Return in each process that is forked for a command. The forking process exits when all its connections are closed."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system removes ended children, because no code waits for them
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        asked, descriptors, _, _ = socket.recv_fds(control, 1, 1 + _STREAMS)
-        if not asked:
-            sys.exit()
-        if os.fork() == 0:
-            control.close()
-            return _attend(*descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
+    controls = [listener.accept()[0]]
+    while controls or _is_asked_at_the_end(listener):
+        for readable in select.select([listener, *controls], [], [])[0]:
+            if readable is listener:
+                controls.append(listener.accept()[0])
+                continue
+            asked, descriptors, _, _ = socket.recv_fds(readable, 1, 1 + _STREAMS)
+            if not asked:
+                controls.remove(readable)
+                readable.close()
+            elif os.fork() == 0:
+                for inherited in (listener, *controls):
+                    inherited.close()
+                return _attend(*descriptors)
+            for descriptor in descriptors:
+                os.close(descriptor)
+    sys.exit()
+
+
+def _is_asked_at_the_end(listener: socket.socket) -> bool:
+    """Remove the socket and its folder. Returns whether somebody has connected before."""
+    shutil.rmtree(Path(listener.getsockname()).parent, ignore_errors=True)
+    return bool(select.select([listener], [], [], 0)[0])
 
 
 def _attend(reports_to: int, *streams: int) -> dict[str, Any]:

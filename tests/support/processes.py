@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import IO
 
@@ -65,9 +66,11 @@ Process = subprocess.Popen[bytes] | ForkedProcess
 
 
 class ForkServer:
-    """The process that forks. The first command starts it; it ends with the test process."""
+    """The process that forks. The first command in a test run starts it; it ends with the last test process."""
 
     def __init__(self) -> None:
+        self.shared: Path | None = None
+        """The folder in which all processes of a test run find the socket."""
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -85,27 +88,55 @@ class ForkServer:
         return ForkedProcess(arguments, ours)
 
     def connect(self, environment: Mapping[str, str]) -> socket.socket:
-        """The socket for commands. The first call starts the process that forks."""
-        return self._control or self._start(environment)
+        """The socket for commands. The first call in a test run starts the process that forks."""
+        if self._control is None:
+            assert self.shared is not None, "no folder for the socket"
+            self._control = self._find_or_start(self.shared, environment)
+        return self._control
 
-    def _start(self, environment: Mapping[str, str]) -> socket.socket:
-        self._control, theirs = socket.socketpair()
-        with theirs:
+    def _find_or_start(self, shared: Path, environment: Mapping[str, str]) -> socket.socket:
+        link = shared / "fork-server"
+        with (shared / "fork-server.lock").open("wb") as lock:
+            flock(lock, LOCK_EX)
+            with suppress(FileNotFoundError, ConnectionRefusedError):
+                return _connect(link.readlink())
+            link.unlink(missing_ok=True)
+            link.symlink_to(self._start(environment))
+            return _connect(link.readlink())
+
+    def _start(self, environment: Mapping[str, str]) -> Path:
+        """Return the path of the socket, which must be short. The process removes it at its end."""
+        path = Path(tempfile.mkdtemp(prefix="domogate-fork-")) / "socket"
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+            listener.listen(64)
             self._process = subprocess.Popen(
-                [sys.executable, "-P", fork_server.__file__, str(theirs.fileno())],
+                [sys.executable, "-P", fork_server.__file__, str(listener.fileno())],
                 env=dict(environment),
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(listener.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
-        return self._control
+        return path
 
     def close(self) -> None:
-        if self._control is not None and self._process is not None:
+        if self._control is not None:
             self._control.shutdown(socket.SHUT_RDWR)  # a program of a shell may have the socket too
             self._control.close()
+            self._control = None
+        if self._process is not None:
             self._process.wait()
-            self._control = self._process = None
+            self._process = None
+
+
+def _connect(path: Path) -> socket.socket:
+    control = socket.socket(socket.AF_UNIX)
+    try:
+        control.connect(str(path))
+    except OSError:
+        control.close()
+        raise
+    return control
 
 
 _ready: ForkServer | None = None
