@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from conformance_tool.schema_faults import BodyFault, as_path, faults_of
 from domogate.conformance.operations import ERRORS, OPERATIONS
@@ -61,6 +62,11 @@ def accepted() -> Iterator[tuple[str, BodyFault, bool]]:
             body, rules = right_body(operation.name), validator(operation.body)
             for fault in faults_of(BODIES[operation.name], body):
                 yield operation.name, fault, rules.is_valid(fault.apply(body))
+
+
+def test_the_schemas_of_the_contract_tests_are_schemas() -> None:
+    for schema in (*BODIES.values(), *ERROR_SHAPES.values()):
+        Draft202012Validator.check_schema(schema)
 
 
 def test_a_wrong_value_is_refused_unless_the_contract_leaves_it_open() -> None:

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ PUBLIC_URL = "https://gateway.example.com"
 IMAGE = read_dockerfile(ROOT / "deploy" / "container" / "Dockerfile")[-1].environment("")
 
 
+@cache
 def read(path: Path) -> dict[str, Any]:
     document: dict[str, Any] = yaml.safe_load(re.sub(r"\$\{DOMOGATE_PUBLIC_URL:\?[^}]*\}", PUBLIC_URL, path.read_text()))
     return document

@@ -2,6 +2,8 @@
 
 All of its checks are on: no 5xx, only described statuses and media types, bodies by their schemas, valid data accepted, invalid
 data refused, credentials demanded, other methods 405 with Allow. Exceptions are in `_checks` and `_is_excused`.
+
+Schemathesis is imported late, because every test process imports this module, and few use it.
 """
 
 import re
@@ -9,20 +11,21 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-import schemathesis
-from schemathesis.core.failures import Failure
-from schemathesis.engine import events, from_schema
-from schemathesis.engine.recorder import ScenarioRecorder
-from schemathesis.schemas import BaseSchema
 
 from support.extension_operations import WITH_EXTENSIONS as BY_NAME
 from support.extension_operations import X1_PATH, X2_PATH
 from support.gateway import Gateway
 from support.http import KEY_HEADER
 from support.spec_operations import Operation, Target
+
+if TYPE_CHECKING:
+    import schemathesis
+    from schemathesis.core.failures import Failure
+    from schemathesis.engine.recorder import ScenarioRecorder
+    from schemathesis.schemas import BaseSchema
 
 # The role of each path parameter; families use different names (Spec 4).
 ROLES = {"plantid": "plant", "siteid": "plant", "ambientid": "ambient", "moduleid": "module", "deviceid": "module"}
@@ -57,6 +60,8 @@ def list_documents(base_url: str) -> dict[str, str]:
 def fuzz(gateway: Gateway, slug: str, *, examples: int, seed: int | None = None) -> Outcome:
     """Fuzz every operation of one document. Without a seed every run is the same."""
     document = httpx.get(list_documents(gateway.base_url)[slug], trust_env=False).json()
+    import schemathesis
+
     known, id_of = {}, {}
     for described in _operations(document):
         name = described["x-operation"]
@@ -163,7 +168,7 @@ def _checks(operation: Operation) -> dict[str, Any]:
     }
 
 
-def _is_excused(failure: Failure, case: schemathesis.Case[Any], known: _Known) -> bool:
+def _is_excused(failure: "Failure", case: "schemathesis.Case[Any]", known: _Known) -> bool:
     """Whether a JSON Schema cannot express the check: characters of XML (E20, Decision 0017), or values of X1 and X2."""
     if type(failure).__name__ != "RejectedPositiveData":
         return False
@@ -193,24 +198,29 @@ def _holds_no_xml(value: Any) -> bool:
     return isinstance(value, str) and _NOT_XML.search(value) is not None
 
 
-def _hook(schema: BaseSchema, known: dict[str, _Known]) -> None:
+def _hook(schema: "BaseSchema", known: dict[str, _Known]) -> None:
     @schema.hook("map_path_parameters")
-    def use_what_exists(context: schemathesis.HookContext, path_parameters: dict[str, Any]) -> dict[str, Any]:
+    def use_what_exists(context: "schemathesis.HookContext", path_parameters: dict[str, Any]) -> dict[str, Any]:
         assert context.operation is not None
         return known[_name_of(context.operation)].choose(path_parameters)
 
     @schema.hook("filter_failure")
     def keep(
-        context: schemathesis.HookContext, failure: Failure, case: schemathesis.Case[Any], response: schemathesis.Response
+        context: "schemathesis.HookContext",
+        failure: "Failure",
+        case: "schemathesis.Case[Any]",
+        response: "schemathesis.Response",
     ) -> bool:
         return not _is_excused(failure, case, known[_name_of(case.operation)])
 
 
-def _name_of(operation: schemathesis.APIOperation[Any, Any, Any, Any]) -> str:
+def _name_of(operation: "schemathesis.APIOperation[Any, Any, Any, Any]") -> str:
     return str(operation.definition.raw["x-operation"])
 
 
-def _run(schema: BaseSchema, names: Iterable[str]) -> Outcome:
+def _run(schema: "BaseSchema", names: Iterable[str]) -> Outcome:
+    from schemathesis.engine import events, from_schema
+
     outcome = Outcome(answers={name: Counter() for name in names})
     for event in from_schema(schema).execute():
         if isinstance(event, events.ScenarioFinished):
@@ -222,7 +232,7 @@ def _run(schema: BaseSchema, names: Iterable[str]) -> Outcome:
     return outcome
 
 
-def _collect(recorder: ScenarioRecorder, outcome: Outcome) -> None:
+def _collect(recorder: "ScenarioRecorder", outcome: Outcome) -> None:
     for case_id, interaction in recorder.interactions.items():
         case = recorder.cases[case_id].value
         name = _name_of(case.operation)

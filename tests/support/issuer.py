@@ -27,7 +27,11 @@ class IssuerKey:
     def __init__(self, kid: str | None, algorithm: str = "ES256") -> None:
         self.kid = kid
         self.algorithm = algorithm
-        self.private: Any = _GENERATORS[algorithm]().as_dict(private=True)
+
+    @cached_property
+    def private(self) -> Any:
+        """Generated when it is needed, because each test process imports modules with such keys."""
+        return _GENERATORS[self.algorithm]().as_dict(private=True)
 
     @property
     def public(self) -> dict[str, Any]:

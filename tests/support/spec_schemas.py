@@ -216,7 +216,6 @@ def _is_a_real_time(value: object) -> bool:
 
 
 def _validator(schema: Schema) -> Draft202012Validator:
-    Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema, format_checker=_formats)
 
 
