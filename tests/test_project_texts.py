@@ -1,7 +1,7 @@
 """No file of the project names a package registry or a path of somebody's machine."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ HOSTS = (
 
 
 FOLDERS = ["home", "Users", "root", "work", "tmp", "mnt", "workspace"]
-NAMES_A_HOST = re.compile("|".join(re.escape(host) for host in HOSTS), re.IGNORECASE)
 NAMES_A_FOLDER = re.compile(rf"(?<![\w.}}/-])(?:/(?!home/v1\b)(?:{'|'.join(FOLDERS)})/[\w.~-]|[A-Z]:\\Users\\)")
 TEXT = {
     f".{suffix}"
@@ -58,25 +57,31 @@ def files_of_the_project(folder: Path = ROOT) -> Iterator[Path]:
             yield path
 
 
-def lines_matching(pattern: re.Pattern[str]) -> list[str]:
+def names_a_host(text: str) -> bool:
+    """A regular expression that ignores case would need thirty times as long for all files."""
+    folded = text.casefold()
+    return any(host in folded for host in HOSTS)
+
+
+def lines_where(is_wrong: Callable[[str], object]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
         for path in files_of_the_project()
         if path.name != "uv.lock"  # git-ignored: it names hosts
-        and pattern.search(text := path.read_text(errors="replace"))
+        and is_wrong(text := path.read_text(errors="replace"))
         for number, line in enumerate(text.splitlines(), 1)
-        if pattern.search(line)
+        if is_wrong(line)
     ]
 
 
 class TestWhatIsNotSaid:
     @pytest.mark.slow
     def test_no_file_names_a_package_registry(self) -> None:
-        assert lines_matching(NAMES_A_HOST) == []
+        assert lines_where(names_a_host) == []
 
     @pytest.mark.slow
     def test_no_file_names_a_path_of_somebodys_machine(self) -> None:
-        assert lines_matching(NAMES_A_FOLDER) == []
+        assert lines_where(NAMES_A_FOLDER.search) == []
 
     @pytest.mark.parametrize("before", ["see ", '"', "`", "=", ":", "("])
     @pytest.mark.parametrize("folder", FOLDERS)
