@@ -57,7 +57,7 @@ class TestBounds:
 
     @pytest.mark.slow
     def test_large_bodies_leave_room_for_fewer_exchanges(self) -> None:
-        traffic = Traffic(redact_value)
+        traffic = Traffic(lambda value: value)  # redaction does not change the sizes and takes long for a thousand large bodies
         for _ in range(MOST_EXCHANGES):
             add(traffic, b"/x", b"", Sent(), Sent(body=b"x" * MOST_BODY, is_cut=True))
         assert 0 < sum(one.size for one in traffic.list()) <= MOST_BYTES
