@@ -157,11 +157,14 @@ def import_all(package: Any) -> None:
 
 
 def prepare_the_demo() -> None:
-    """Read the demo estate and hash its passwords once for all forked demos, because this takes most of the start of a demo."""
+    """Read the demo estate and hash its passwords once for all forked demos, because this takes most of the start of a demo.
+
+    The hashes are quick ones. A hash says how much memory it needs, so each login in a forked demo is quick, too.
+    """
     demo: Any = import_module("domogate.cli.demo")
     hashing: Any = import_module("domogate.identity.hashing")
     hashing._NICENESS = 0  # a thread of low priority would get no processor for minutes while other tests run
-    hasher = hashing.PasswordHasher()
+    hasher = hashing.PasswordHasher(memory_kib=8, passes=1)
     demo.read_estate = cache(demo.read_estate)
     told = demo.read_estate(demo.demo_text(), "the demo estate")
     build_estate, built = demo.build_estate, asyncio.run(demo.build_estate(told, hasher))
