@@ -140,7 +140,8 @@ class FloodedGateway:
         stale = []
         with closing(self.connect()) as connection:
             for number in range(self.lamps):
-                wanted = min(100, round(newest[f"{BASE}/lamp_{number}"] / _BRIGHTEST * 100))
+                level = round(newest[f"{BASE}/lamp_{number}"] / _BRIGHTEST * 100)
+                wanted = max(1, level)  # a lamp that is on has at least level 1
                 shown = self.read(connection, number)["level"]
                 if shown != wanted:
                     stale.append(f"lamp {number} shows {shown}, not {wanted}")
