@@ -6,7 +6,7 @@ and the number is read from the row that this process prints.
 
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,10 @@ _ROOT = Path(__file__).parent.parent
 _ROUNDS = 3
 _RATE = r"[^|]*\| [^|]*\(([\d,]+) / "
 """The rest of a row that compares a rate with the most that are possible: `| ratio (rate / most) |`."""
+
+
+class NotMeasured(Exception):
+    """The benchmark of a code printed no such row. The message says why."""
 
 
 class Number(NamedTuple):
@@ -55,15 +59,13 @@ NUMBERS = (
 )
 
 
-def measure_numbers(codes: Sequence[Code], chosen: Sequence[str]) -> Iterator[tuple[Number, list[list[float]]]]:
-    """Yield each number of the chosen scenarios, and a list for each code: what it measured in each round."""
-    for number in NUMBERS:
-        if number.scenario in chosen:
-            measured: list[list[float]] = [[] for _ in codes]
-            for _ in range(_ROUNDS):
-                for code, values in zip(codes, measured, strict=True):
-                    values.append(_measure(code, number))
-            yield number, measured
+def measure_number(codes: Sequence[Code], number: Number) -> list[list[float]]:
+    """Return a list for each code: what it measured in each round. Raises NotMeasured."""
+    measured: list[list[float]] = [[] for _ in codes]
+    for _ in range(_ROUNDS):
+        for code, values in zip(codes, measured, strict=True):
+            values.append(_measure(code, number))
+    return measured
 
 
 def _measure(code: Code, number: Number) -> float:
@@ -79,8 +81,9 @@ def _measure(code: Code, number: Number) -> float:
 
 
 def find_number(number: Number, output: str, errors: str = "") -> float:
-    """Return the number in the output of `./dev bench`. Raises RuntimeError with the errors if the output has no such row."""
+    """Return the number in the output of `./dev bench`. Raises NotMeasured with the error if the output has no such row."""
     found = re.search(rf"^\| {number.row}", output, re.MULTILINE)
     if found is None:
-        raise RuntimeError(f"the scenario {number.scenario} printed no row about {number.what!r}\n{output}{errors}")
+        reasons = [line for line in errors.splitlines() if "Error" in line] or errors.splitlines() or ["no such row"]
+        raise NotMeasured(reasons[-1])
     return float(found[1].replace(",", ""))

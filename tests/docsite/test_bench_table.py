@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.__main__ import main, parse_arguments, update_table
 from benchmarks.against import fetch_code
-from benchmarks.own_rows import NUMBERS, find_number
+from benchmarks.own_rows import NUMBERS, NotMeasured, find_number
 from benchmarks.scenarios import Row, compare_rounds
 
 _PAGE = """before
@@ -78,9 +78,17 @@ def test_the_numbers_of_a_table_are_found() -> None:
     assert found == [556, 1_344, 20_232, 981, 20.1, 139.4, 2.26]
 
 
-def test_a_benchmark_without_the_row_is_an_error_that_shows_its_output() -> None:
-    with pytest.raises(RuntimeError, match="the disk is full"):
-        find_number(NUMBERS[0], "| what | measured | limit |\n", "the disk is full\n")
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        ("Traceback\nTypeError: no argument 'poll'\nfailed: webhooks", "TypeError: no argument 'poll'"),
+        ("the disk is full\n", "the disk is full"),
+        ("", "no such row"),
+    ],
+)
+def test_a_benchmark_without_the_row_says_why(errors: str, reason: str) -> None:
+    with pytest.raises(NotMeasured, match=reason):
+        find_number(NUMBERS[0], "| what | measured | limit |\n", errors)
 
 
 @pytest.mark.parametrize("commit", ["no-such-commit", "0123456789abcdef0123456789abcdef01234567", "--all"])
