@@ -65,9 +65,8 @@ def accepted_codings(header: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def make_file(content: bytes, media_type: str, brotli: bytes | None = None, packed: bytes | None = None) -> File:
-    digest = hashlib.sha256(content).hexdigest()[:20]
-    return File(media_type, digest, packed if packed is not None else gzip.compress(content, mtime=0), brotli)
+def make_file(content: bytes, media_type: str) -> File:
+    return File(media_type, hashlib.sha256(content).hexdigest()[:20], gzip.compress(content, mtime=0), None)
 
 
 class Build(msgspec.Struct, frozen=True):
@@ -107,7 +106,8 @@ def load_build(folder: Path = STATIC) -> Build | None:
 
 
 def _read_files(folder: Path, names: Iterable[str]) -> Iterable[tuple[str, File]]:
+    """Read the compressed files. Each name contains a hash of the content, so the name is also the ETag."""
     for name in names:
         media_type = _MEDIA_TYPES[Path(name).suffix]
-        content, packed, brotli = ((folder / f"{name}{suffix}").read_bytes() for suffix in ("", ".gz", ".br"))
-        yield ASSETS + name, make_file(content, media_type, brotli, packed)
+        packed, brotli = ((folder / f"{name}{suffix}").read_bytes() for suffix in (".gz", ".br"))
+        yield ASSETS + name, File(media_type, name, packed, brotli)

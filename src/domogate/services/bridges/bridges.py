@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.events import Change, ChangesLost, PlantChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
-from domogate.services.bridges.bridge import Bridge
+
+if TYPE_CHECKING:
+    from domogate.services.bridges.bridge import Bridge
 
 _log = get_logger(__name__)
 
@@ -24,7 +27,7 @@ class Bridges:
 
     def __init__(
         self,
-        bridges: Sequence[Bridge],
+        bridges: Sequence["Bridge"],
         *,
         holds: Callable[[Id], bool] | None = None,
         has_successor: Callable[[], bool] = lambda: False,
@@ -45,7 +48,7 @@ class Bridges:
         return len(self._bridges)
 
     @property
-    def running(self) -> Collection[Bridge]:
+    def running(self) -> Collection["Bridge"]:
         return self._running.keys()
 
     async def start(self) -> None:
@@ -94,32 +97,32 @@ class Bridges:
         for bridge in self._list_running(shards):
             self._forget(bridge).cancel()
 
-    def _list_running(self, shards: Collection[int]) -> list[Bridge]:
+    def _list_running(self, shards: Collection[int]) -> list["Bridge"]:
         return [bridge for bridge in self._running if shard_of(bridge.plan.plant_id) in shards]
 
     # tasks
 
-    def _start(self, bridges: Iterable[Bridge]) -> None:
+    def _start(self, bridges: Iterable["Bridge"]) -> None:
         for bridge in bridges:
             if bridge not in self._running:
                 self._running[bridge] = asyncio.create_task(_keep_running(bridge), name=f"bridge {bridge.plan.plant_id}")
                 self._by_plant.setdefault(bridge.plan.plant_id, []).append(bridge)
 
-    async def _end(self, bridges: Collection[Bridge]) -> None:
+    async def _end(self, bridges: Collection["Bridge"]) -> None:
         await cancel(*[self._forget(bridge) for bridge in bridges])
 
-    def _forget(self, bridge: Bridge) -> asyncio.Task[None]:
+    def _forget(self, bridge: "Bridge") -> asyncio.Task[None]:
         self._by_plant[bridge.plan.plant_id].remove(bridge)
         return self._running.pop(bridge)
 
 
-async def _sign_off(bridges: Collection[Bridge]) -> None:
+async def _sign_off(bridges: Collection["Bridge"]) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(_SIGN_OFF):
             await asyncio.gather(*(bridge.sign_off() for bridge in bridges), return_exceptions=True)
 
 
-async def _keep_running(bridge: Bridge) -> None:
+async def _keep_running(bridge: "Bridge") -> None:
     """Run the bridge until this function is cancelled.
 
     A bridge with `active = false` only removes its retained messages from the broker. Then this function returns.
