@@ -3,7 +3,6 @@
 from sqlalchemy import Connection, select
 
 from domogate.stores.engine import Transaction
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.feed import address
 
 _ROW = "gateway"
@@ -17,10 +16,3 @@ def find_address(connection: Connection) -> str | None:
 
 def set_address(tx: Transaction, url: str) -> None:
     tx.connection.execute(tx.upsert(address), {"id": _ROW, "url": url})
-
-
-class SqlAddress(SqlSubject):
-    """Stores the URL of the gateway that started last. Implements AddressStore."""
-
-    find_address = reads(find_address)
-    set_address = writes(set_address)

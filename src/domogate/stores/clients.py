@@ -10,7 +10,6 @@ from domogate.domain.people import PAGES_CLIENT, Client
 from domogate.stores.codec import NUL, decode_grant_types, decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import remove_grants
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.identity import clients, grants
 
 _CLIENT = select(clients).where(clients.c.id == bindparam("client_id"))
@@ -76,14 +75,3 @@ def remove_clients(tx: Transaction, client_ids: Sequence[str]) -> None:
     execute_many(tx.connection, delete(clients).where(clients.c.id == bindparam("gone")), gone)
     for client_id in client_ids:
         tx.emit(ClientChanged(client_id=client_id))
-
-
-class SqlClients(SqlSubject):
-    """Stores the registered applications. Implements ClientStore."""
-
-    find_client = reads(find_client)
-    list_clients = reads(list_clients)
-    save_client = writes(save_client)
-    add_client = writes(add_client)
-    change_client = writes(change_client)
-    delete_client = writes(delete_client)

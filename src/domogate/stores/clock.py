@@ -8,7 +8,6 @@ The row `gateways` of the table `clock` has this time. `leases.py` keeps another
 from sqlalchemy import Connection, select
 
 from domogate.stores.engine import Transaction
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.feed import changes, clock
 
 FAR_AHEAD = 7 * 86_400.0
@@ -40,11 +39,3 @@ def check_clock(tx: Transaction, now: float, tolerance: float) -> float | None:
 
 def confirm_clock(tx: Transaction, now: float) -> None:
     tx.connection.execute(tx.upsert(clock), {"id": _ROW, "seen_at": now})
-
-
-class SqlClock(SqlSubject):
-    """Stores the time that the clock of a gateway showed last. Implements ClockStore."""
-
-    find_last_time = reads(find_last_time)
-    check_clock = writes(check_clock)
-    confirm_clock = writes(confirm_clock)

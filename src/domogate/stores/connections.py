@@ -9,7 +9,6 @@ from domogate.ports import DriverConnection
 from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.sealing import seal, unseal
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.devices import driver_connections
 
 _PASSWORD = driver_connections.c.password
@@ -31,11 +30,3 @@ def delete_connection(tx: Transaction, driver: str) -> bool:
     if deleted:
         tx.emit(DriverConnectionChanged(driver=driver))
     return deleted
-
-
-class SqlConnections(SqlSubject):
-    """Stores the connections of drivers. Implements ConnectionStore."""
-
-    list_connections = reads(list_connections)
-    set_connection = writes(set_connection)
-    delete_connection = writes(delete_connection)

@@ -13,7 +13,6 @@ from domogate.ports import ImportDifference, ImportSummary
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.estate_difference import find_difference
 from domogate.stores.estate_export import export_estate, export_in_parts
-from domogate.stores.estate_history import SqlEstateHistory
 from domogate.stores.estate_import import import_estate, import_part
 from domogate.stores.estate_people import ImportedUsers
 from domogate.stores.estate_prune import count_modules, has_unlisted, list_sizes, remove_unlisted, remove_unlisted_users
@@ -21,7 +20,7 @@ from domogate.stores.estate_rows import EstateRows, make_rows
 from domogate.stores.parts import PartSize, ids_of, split
 from domogate.stores.presence import any_running
 from domogate.stores.readers import Lane
-from domogate.stores.subject import reads, writes
+from domogate.stores.subject import SqlSubject, reads, writes
 
 _PAUSE = 0.02
 """In seconds. An import pauses for this time between two parts. Then other processes can write.
@@ -47,8 +46,8 @@ def _timed(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatena
     return timed_work
 
 
-class SqlEstate(SqlEstateHistory):
-    """Imports and exports estates. Implements EstateStore without `backup` and `find_unnamed_drivers`."""
+class SqlEstate(SqlSubject):
+    """Imports and exports estates. Implements EstateStore, together with SqlStore."""
 
     import_estate = writes(import_estate, long=True)
     export_estate = reads(export_estate, lane=Lane.LONG)

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from domogate.ports import ImportRecord, ImportSummary
 from domogate.stores.codec import decode_summary, to_json
 from domogate.stores.engine import Transaction
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.plants import estate_imports
 
 MOST_RECORDS, MOST_DOCUMENTS = 500, 20
@@ -83,11 +82,3 @@ def drop_documents_of(tx: Transaction, emails: Collection[str]) -> None:
         text = "" if len(wanted) > _MOST_SEARCHED else zlib.decompress(content).decode().casefold()
         if not text or any(email in text for email in wanted):
             tx.connection.execute(_DROP, {"of_number": number})
-
-
-class SqlEstateHistory(SqlSubject):
-    """Stores the history of imports. Implements the methods of EstateStore about this history."""
-
-    add_import = writes(add_import)
-    list_imports = reads(list_imports)
-    find_import_document = reads(find_import_document)

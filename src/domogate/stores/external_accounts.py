@@ -13,7 +13,6 @@ from domogate.domain.people import ExternalAccount, User
 from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.people import find_user, find_user_by_email
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.identity import external_accounts
 
 _BOUND = select(external_accounts.c.user_id).where(
@@ -54,12 +53,3 @@ def unbind_external_accounts(tx: Transaction, user_id: Id) -> int:
     if unbound:
         tx.emit(UserChanged(user_id=user_id))  # Tokens that were verified with the old binding are verified again.
     return unbound
-
-
-class SqlExternalAccounts(SqlSubject):
-    """Stores the accounts at external issuers that are bound to users. Implements ExternalAccountStore."""
-
-    find_external_user = reads(find_external_user)
-    bind_external_account = writes(bind_external_account)
-    list_external_accounts = reads(list_external_accounts)
-    unbind_external_accounts = writes(unbind_external_accounts)

@@ -7,7 +7,6 @@ from sqlalchemy import Connection, bindparam, delete, select
 from domogate.domain.ids import Id
 from domogate.stores.codec import decode_texts, to_json
 from domogate.stores.engine import Transaction
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.plants import favourites, members
 
 _OF_PERSON = (favourites.c.user_id == bindparam("of_user"), favourites.c.plant_id == bindparam("of_plant"))
@@ -32,10 +31,3 @@ def set_favourites(tx: Transaction, user_id: Id, plant_id: Id, module_ids: Seque
         row = {"user_id": user_id, "plant_id": plant_id, "modules": to_json(module_ids)}
         tx.connection.execute(favourites.insert(), row)
     return True
-
-
-class SqlFavourites(SqlSubject):
-    """Stores the favourite modules of people. Implements FavouriteStore."""
-
-    find_favourites = reads(find_favourites)
-    set_favourites = writes(set_favourites)

@@ -15,7 +15,6 @@ from domogate.domain.people import PAGES_CLIENT, Grant, GrantType
 from domogate.stores.codec import NUL, decode_texts, to_json, to_json_or_none, to_row
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.identity import authorization_codes as codes
 from domogate.stores.tables.identity import clients, grants, sessions, users
 
@@ -144,14 +143,3 @@ def remove_grants(tx: Transaction, column: ColumnElement[str], values: Sequence[
     for value in values:
         for grant_id in tx.connection.execute(delete(grants).where(column == value).returning(grants.c.id)).scalars():
             tx.emit(GrantRevoked(grant_id=grant_id))
-
-
-class SqlGrants(SqlSubject):
-    """Stores grants of users to applications. Implements GrantStore."""
-
-    add_grant = writes(add_grant)
-    find_grant = reads(find_grant)
-    list_grants = reads(list_grants)
-    list_grants_of_client = reads(list_grants_of_client)
-    revoke_grant = writes(revoke_grant)
-    revoke_grants = writes(revoke_grants)

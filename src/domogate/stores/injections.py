@@ -25,7 +25,6 @@ from domogate.stores.codec import decode_state
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.entries import log_restored
 from domogate.stores.members import changing_plants
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.devices import injections
 from domogate.stores.tables.plants import modules, plants, states
 
@@ -147,11 +146,3 @@ def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}
     log_restored(tx, own)
     execute_many(tx.connection, _RESTORE, [{"of_module": module_id, "own": text} for module_id, text in own.items()])
-
-
-class SqlFaults(SqlSubject):
-    """Stores injected faults. Implements FaultStore."""
-
-    inject = writes(inject)
-    clear_injections = writes(clear_injections)
-    list_injections = reads(list_injections)

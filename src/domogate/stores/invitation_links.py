@@ -13,7 +13,6 @@ from domogate.stores.codec import decode_limits, from_row, to_json_or_none, to_r
 from domogate.stores.engine import Transaction
 from domogate.stores.members import allow_user, list_plants_inviting, set_member_limits
 from domogate.stores.people import add_user, find_user_by_email
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.plants import invitation_links, members, plants
 
 _WORKING = (
@@ -97,13 +96,3 @@ def _is_taken(connection: Connection, email: str) -> bool:
 def _has_ended(limits: str | None, now: float) -> bool:
     until = None if limits is None else decode_limits(limits).valid_until
     return until is not None and until <= now
-
-
-class SqlInvitationLinks(SqlSubject):
-    """Stores invitation links. Implements InvitationLinkStore."""
-
-    add_invitation_link = writes(add_invitation_link)
-    find_invitation_link = reads(find_invitation_link)
-    list_invitation_links = reads(list_invitation_links)
-    withdraw_invitation_link = writes(withdraw_invitation_link)
-    join_by_link = writes(join_by_link)

@@ -16,7 +16,6 @@ from domogate.ports import LogbookFilter, StoredEntry
 from domogate.stores.codec import NUL, decode_test, from_row
 from domogate.stores.engine import Transaction
 from domogate.stores.entries import entry_to_row
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.notices import logbook
 from domogate.stores.tables.plants import modules, plants
 
@@ -56,10 +55,3 @@ def _from_row(row: Row[Any]) -> LogbookEntry:
     test: EmergencyTest | None = None if row.test is None else decode_test(row.test)
     failure = None if row.failure is None else FailureType(row.failure)
     return from_row(LogbookEntry, row, kind=LogbookKind(row.kind), test=test, failure=failure)
-
-
-class SqlLogbook(SqlSubject):
-    """Stores the logbooks of emergency lighting. Implements LogbookStore."""
-
-    add_logbook_entry = writes(add_logbook_entry)
-    list_logbook = reads(list_logbook)

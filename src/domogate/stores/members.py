@@ -15,7 +15,6 @@ from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.stores.codec import NUL, decode_limits, to_json_or_none
 from domogate.stores.engine import Transaction, chunked, execute_many
-from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables.identity import users
 from domogate.stores.tables.plants import invitations, members, plants
 
@@ -293,14 +292,3 @@ def _next_positions(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id,
     for ids in chunked(plant_ids):
         positions.update({plant_id: position + 1 for plant_id, position in connection.execute(highest, {"ids": ids})})
     return positions
-
-
-class SqlMembers(SqlSubject):
-    """Stores the people of plants. Implements MemberStore."""
-
-    allow_user = writes(allow_user)
-    set_member_limits = writes(set_member_limits)
-    withdraw_user = writes(withdraw_user)
-    invite = writes(invite)
-    withdraw_invitation = writes(withdraw_invitation)
-    set_invitation_limits = writes(set_invitation_limits)

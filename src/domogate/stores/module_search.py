@@ -14,7 +14,6 @@ from domogate.stores.codec import NUL
 from domogate.stores.engine import chunked
 from domogate.stores.plants import SELECT_MODULES, is_absent_because, state_from_row
 from domogate.stores.rows import module_from_row
-from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables.identity import clients
 from domogate.stores.tables.keys import subscriptions
 from domogate.stores.tables.plants import ambients, modules, plants, states
@@ -79,11 +78,3 @@ def _condition(wanted: ModuleFilter) -> ColumnElement[bool]:
     if wanted.reason is not None:
         found.append(is_absent_because(wanted.reason))
     return and_(*found)
-
-
-class SqlModuleSearch(SqlSubject):
-    """Finds modules of all plants. Implements ModuleSearchStore."""
-
-    search_modules = reads(search_modules)
-    find_places = reads(find_places)
-    find_names = reads(find_names)

@@ -9,7 +9,6 @@ from domogate.domain.people import Client, Subscription
 from domogate.stores.clients import add_client, list_clients, remove_clients
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.keys import add_subscription, list_subscriptions, remove_subscriptions
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.identity import owned_clients
 from domogate.stores.tables.keys import owned_subscriptions
 
@@ -68,14 +67,3 @@ def remove_owned(tx: Transaction, owners: Sequence[Id]) -> None:
     for some in chunked(owners):
         remove_clients(tx, sorted(list_owned(tx.connection, OWNED_CLIENT, some)))
         remove_subscriptions(tx, [Id(one) for one in sorted(list_owned(tx.connection, OWNED_SUBSCRIPTION, some))])
-
-
-class SqlOwned(SqlSubject):
-    """Stores the applications and keys that people registered for themselves. Implements DeveloperStore."""
-
-    find_client_owner = reads(find_client_owner)
-    list_own_clients = reads(list_own_clients)
-    list_own_subscriptions = reads(list_own_subscriptions)
-    add_own_client = writes(add_own_client)
-    add_own_subscription = writes(add_own_subscription)
-    remove_own_subscription = writes(remove_own_subscription)

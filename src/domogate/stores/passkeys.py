@@ -9,7 +9,6 @@ from domogate.domain.ids import Id
 from domogate.domain.passkeys import MOST_PASSKEYS, Passkey, PasskeyUse, UsedChallenge
 from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.identity import passkeys, sessions
 from domogate.stores.tickets import use_tickets
 
@@ -70,13 +69,3 @@ def remove_passkeys(tx: Transaction, user_id: Id, passkey_id: Id | None = None) 
     if removed:
         tx.emit(UserChanged(user_id=user_id))
     return removed
-
-
-class SqlPasskeys(SqlSubject):
-    """Stores passkeys. Implements PasskeyStore."""
-
-    add_passkey = writes(add_passkey)
-    find_passkey = reads(find_passkey)
-    list_passkeys = reads(list_passkeys)
-    rename_passkey = writes(rename_passkey)
-    remove_passkeys = writes(remove_passkeys)

@@ -15,7 +15,6 @@ from domogate.stores.estate_prune import remove_unlisted
 from domogate.stores.parts import ids_of
 from domogate.stores.plants import find_plant
 from domogate.stores.reconcile import Difference
-from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables.plants import ambients, floors, modules, plants
 
 
@@ -55,9 +54,3 @@ def _check_new_ids(tx: Transaction, ids: Iterable[Id]) -> None:
         for some in chunked(ids):
             if (found := tx.connection.execute(used, {"ids": some}).scalar()) is not None:
                 raise ValueError(f"the id {found} is used already")
-
-
-class SqlPlantEdit(SqlSubject):
-    """Changes single plants. Implements PlantEditStore."""
-
-    edit_plant = writes(edit_plant)

@@ -18,9 +18,7 @@ from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.injections import injections_of
 from domogate.stores.members import changing_plants
-from domogate.stores.readers import Lane
 from domogate.stores.rows import MODULE_COLUMNS, People, RowLike, people_from_rows, plant_from_row, topology_from_rows
-from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.devices import injections
 from domogate.stores.tables.identity import users
 from domogate.stores.tables.plants import ambients, floors, invitations, members, modules, plants, states
@@ -181,15 +179,3 @@ def find_unnamed_drivers(connection: Connection) -> UnnamedDrivers | None:
         return None
     count = connection.execute(select(func.count()).select_from(unnamed.subquery())).scalar_one()
     return UnnamedDrivers(count, first.plant, first.name, first.id)
-
-
-class SqlPlants(SqlSubject):
-    """Stores plants with their modules. Implements PlantStore."""
-
-    find_plant = reads(find_plant, lane=Lane.IN_TURN)
-    list_plants = reads(list_plants)
-    list_plants_of = reads(list_plants_of)
-    list_plant_ids = reads(list_plant_ids)
-    find_unnamed_drivers = reads(find_unnamed_drivers)
-    set_plant_status = writes(set_plant_status)
-    set_module_options = writes(set_module_options)

@@ -15,8 +15,8 @@ from domogate.domain.people import Grant
 from domogate.stores.codec import from_row
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
-from domogate.stores.grants import SqlGrants, find_grant, grant_from_row, revoke_grant
-from domogate.stores.subject import reads, writes
+from domogate.stores.grants import find_grant, grant_from_row, revoke_grant
+from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables.identity import grants, refresh_tokens
 
 _FIND = select(refresh_tokens, grants.c.client_id).join(grants).where(refresh_tokens.c.token_hash == bindparam("token_hash"))
@@ -144,7 +144,7 @@ def _insert(tx: Transaction, rows: Iterable[_Row]) -> None:
     _INSERT.execute_tuples(tx.connection, _COLUMNS, [msgspec.structs.astuple(row) for row in rows])
 
 
-class SqlRefreshTokens(SqlGrants):
+class SqlRefreshTokens(SqlSubject):
     """Stores refresh tokens. Implements a part of TokenStore."""
 
     add_refresh_token = writes(add_refresh_token)

@@ -18,10 +18,8 @@ from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import has_user, require_user, revoke_pages
 from domogate.stores.passkeys import use_passkey
-from domogate.stores.recovery_codes import count_recovery_codes, replace_recovery_codes, use_recovery_code
-from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.recovery_codes import use_recovery_code
 from domogate.stores.tables.identity import links, sessions, totp_steps
-from domogate.stores.write_lock import WriteLock
 
 _BY_TOKEN = select(sessions).where(sessions.c.token_hash == bindparam("token_hash"))
 _OF_USER = (
@@ -134,23 +132,3 @@ def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
 
 def _link_from_row(row: Row[Any]) -> OneTimeLink:
     return from_row(OneTimeLink, row, purpose=LinkPurpose(row.purpose))
-
-
-class SqlSessions(SqlSubject):
-    """Stores login sessions, login attempts, codes of second factors, and one-time links. Implements SessionStore."""
-
-    admit_attempt = writes(attempts.admit, lock=WriteLock.ATTEMPTS)
-    take_back_attempt = writes(attempts.take_back, lock=WriteLock.ATTEMPTS)
-    succeed_attempt = writes(attempts.succeed, lock=WriteLock.ATTEMPTS)
-    use_totp_step = writes(use_totp_step)
-    replace_recovery_codes = writes(replace_recovery_codes)
-    count_recovery_codes = reads(count_recovery_codes)
-    add_session = writes(add_session)
-    find_session = reads(find_session)
-    save_session = writes(save_session)
-    end_session = writes(end_session)
-    end_sessions = writes(end_sessions)
-    list_sessions = reads(list_sessions)
-    add_link = writes(add_link)
-    find_link = reads(find_link)
-    take_link = writes(take_link)

@@ -4,7 +4,6 @@ from sqlalchemy import Connection, bindparam, exists, select
 
 from domogate.domain.safety import SpareParts
 from domogate.stores.codec import NUL, decode_parts
-from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables.plants import modules, spare_parts
 
 _PARTS = select(spare_parts.c.parts).where(spare_parts.c.unit == bindparam("unit"))
@@ -18,9 +17,3 @@ def find_spare_parts(connection: Connection, unit: str) -> SpareParts | None:
     if parts is not None:
         return SpareParts(unit, decode_parts(parts))
     return SpareParts(unit) if connection.execute(_IS_IN_A_PLANT, {"unit": unit}).scalar() else None
-
-
-class SqlSpareParts(SqlSubject):
-    """Finds spare parts in the stored list. Implements SparePartStore."""
-
-    find_spare_parts = reads(find_spare_parts)

@@ -2,8 +2,8 @@
 
 It opens the database, runs reads on reader threads, and runs writes on the writer thread.
 
-A subject is the class for one kind of stored data, such as plants or orders. The class lists its methods. Each method is made
-from a function with the SQL, by `reads`, `writes` or `repeats`.
+A subject is one kind of stored data, such as plants or orders. Its methods are in the list of SqlStore, or in a class of its
+own. Each method is made from a function with the SQL, by `reads`, `writes` or `repeats`.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class SqlSubject:
-    """Base class of all subjects.
+    """Base class of SqlStore and of all subjects that have a class.
 
     Reads run on reader threads, writes on the writer thread. No SQL runs on the event loop's thread.
     """
