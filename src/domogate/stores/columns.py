@@ -1,4 +1,4 @@
-"""Short functions that make the columns of tables and migrations.
+"""Short functions that make the columns and indexes of tables and migrations.
 
 Do not change their results. A migration must always create the same tables.
 """
@@ -6,7 +6,7 @@ Do not change their results. A migration must always create the same tables.
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Integer, LargeBinary, String, Text
+from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, LargeBinary, String, Text
 from sqlalchemy.types import TypeEngine
 
 # SQLite uses the key as the row number only if its type is INTEGER.
@@ -46,3 +46,8 @@ def reference(
     """
     refers_to = ForeignKey(target, ondelete="CASCADE" if cascade else None)
     return Column(name, String, refers_to, nullable=optional, primary_key=primary_key)
+
+
+def indexes(*columns: str) -> list[Index]:
+    """Return an index for each column. An index without a name gets the name ix_TABLE_COLUMN."""
+    return [Index(None, column) for column in columns]

@@ -2,6 +2,9 @@
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"])
+from domogate.stores.tables._metadata import metadata
+
+# `metadata` has the rule for the names of indexes.
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():
     context.run_migrations()

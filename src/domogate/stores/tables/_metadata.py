@@ -13,11 +13,6 @@ def table(name: str, *items: SchemaItem, **options: Any) -> Table:
     return Table(name, metadata, *items, **options)
 
 
-def indexes(*columns: str) -> list[Index]:
-    """Return an index for each column."""
-    return [Index(None, column) for column in columns]
-
-
 partial_indexes: list[Index] = []
 """The indexes that have only some of the rows."""
 

@@ -3,7 +3,7 @@
 from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import indexes, partial_index, table
+from domogate.stores.tables._metadata import partial_index, table
 
 # Gives each measure of a module a number. Readings have this number: with the module id they would need six times the space.
 series = table(
@@ -43,7 +43,7 @@ hourly_readings = table(
     # The time of `last` within the hour. It is needed to merge late readings correctly.
     *col.integers("last_ms"),
     PrimaryKeyConstraint("series", "hour"),
-    *indexes("hour"),
+    *col.indexes("hour"),
     sqlite_with_rowid=False,
 )
 
@@ -59,7 +59,7 @@ orders = table(
     *col.optional_doubles("sent_at", "ended_at"),
     *col.texts("problem"),
     *col.optional_strings("user_id"),
-    *indexes("queued_at"),
+    *col.indexes("queued_at"),
     Index(None, "plant_id", "queued_at"),
 )
 # The index has only open orders, so it stays small.

@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Boolean, Column, Index, PrimaryKeyConstraint, Text, false
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import indexes, table
+from domogate.stores.tables._metadata import table
 
 users = table(
     "users",
@@ -40,7 +40,7 @@ grants = table(
     *col.optional_doubles("revoked_at", "auth_time"),
     Column("factors", Text, nullable=False, server_default="[]"),
     *col.optional_texts("plants"),
-    *indexes("user_id", "client_id"),
+    *col.indexes("user_id", "client_id"),
 )
 
 sessions = table(
@@ -52,7 +52,7 @@ sessions = table(
     *col.strings("address", "agent"),
     *col.texts("factors"),
     Index(None, "token_hash", unique=True),
-    *indexes("user_id", "expires_at"),
+    *col.indexes("user_id", "expires_at"),
 )
 
 # Codes and refresh tokens have no client column: the client is in their grant.
@@ -66,7 +66,7 @@ authorization_codes = table(
     # JSON text, because a nonce may contain NUL, which PostgreSQL refuses.
     *col.optional_texts("nonce"),
     *col.optional_doubles("used_at"),
-    *indexes("grant_id", "expires_at"),
+    *col.indexes("grant_id", "expires_at"),
 )
 
 refresh_tokens = table(
@@ -77,7 +77,7 @@ refresh_tokens = table(
     *col.optional_doubles("replaced_at"),
     # No foreign key: the successor may be pruned before this row.
     *col.optional_strings("successor_hash"),
-    *indexes("grant_id", "expires_at"),
+    *col.indexes("grant_id", "expires_at"),
 )
 
 links = table(
@@ -88,7 +88,7 @@ links = table(
     *col.doubles("expires_at"),
     *col.optional_strings("sent_to"),
     Index(None, "user_id", "purpose", unique=True),
-    *indexes("expires_at"),
+    *col.indexes("expires_at"),
 )
 
 # Not in `users`, because whole rows of `users` are compared and replaced.
@@ -115,7 +115,7 @@ passkeys = table(
     *col.doubles("created_at"),
     *col.optional_doubles("used_at"),
     Index(None, "credential_id", unique=True),
-    *indexes("user_id"),
+    *col.indexes("user_id"),
 )
 
 # An account of another issuer, and the user to whom it was bound when it was first used.
@@ -129,7 +129,7 @@ external_accounts = table(
 )
 
 # The keys are hashes of an account, of an address, or of an account together with a familiar address.
-attempts = table("attempts", col.key("key"), *col.doubles("number", "at", "expires_at"), *indexes("expires_at"))
+attempts = table("attempts", col.key("key"), *col.doubles("number", "at", "expires_at"), *col.indexes("expires_at"))
 
 # Not in `audit`: the hash chain stays valid when a user is deleted.
 pseudonyms = table(
@@ -153,5 +153,5 @@ owned_clients = table(
     "owned_clients",
     col.reference("client_id", "clients.id", cascade=True, primary_key=True),
     col.reference("user_id", "users.id", cascade=True),
-    *indexes("user_id"),
+    *col.indexes("user_id"),
 )

@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import indexes, table
+from domogate.stores.tables._metadata import table
 
 subscriptions = table(
     "subscriptions",
@@ -30,7 +30,7 @@ owned_subscriptions = table(
     "owned_subscriptions",
     col.reference("subscription_id", "subscriptions.id", cascade=True, primary_key=True),
     col.reference("user_id", "users.id", cascade=True),
-    *indexes("user_id"),
+    *col.indexes("user_id"),
 )
 
 # One row with the id of the key that encrypts the secrets in this database. The key itself is not in the database.

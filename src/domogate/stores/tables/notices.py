@@ -3,7 +3,7 @@
 from sqlalchemy import Boolean, Column, Index, Integer, PrimaryKeyConstraint, Text, false
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import indexes, partial_index, table
+from domogate.stores.tables._metadata import partial_index, table
 
 webhooks = table(
     "webhooks",
@@ -28,7 +28,7 @@ webhooks = table(
     # Not used any more: earlier versions had a lease for each webhook. Remove both columns when no such gateway can run.
     *col.strings("holder"),
     *col.doubles("held_until"),
-    *indexes("plant_id", "user_id"),
+    *col.indexes("plant_id", "user_id"),
     Index(None, "client_id", "user_id", "plant_id", "url", unique=True),
 )
 
@@ -46,11 +46,11 @@ parked = table(
     *col.texts("problem"),
     *col.optional_doubles("dead_at"),
     PrimaryKeyConstraint("webhook_id", "cursor"),
-    *indexes("dead_at"),
+    *col.indexes("dead_at"),
 )
 partial_index("ix_parked_references", parked.c.cursor, parked.c.event == "")
 
-used_tickets = table("used_tickets", col.key("id"), *col.doubles("expires_at"), *indexes("expires_at"))
+used_tickets = table("used_tickets", col.key("id"), *col.doubles("expires_at"), *col.indexes("expires_at"))
 
 # No foreign key to modules: the entry is kept when the unit is replaced.
 logbook = table(

@@ -3,7 +3,7 @@
 from sqlalchemy import Boolean, Column, Index, Integer, PrimaryKeyConstraint, false
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import indexes, partial_index, table
+from domogate.stores.tables._metadata import partial_index, table
 
 plants = table(
     "plants",
@@ -24,7 +24,7 @@ members = table(
     Column("since", col.CURSOR, nullable=False, server_default="0"),
     *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "user_id"),
-    *indexes("user_id"),
+    *col.indexes("user_id"),
 )
 
 # The favourite modules of a person, as a list of ids. A deleted module stays in the list, but is not shown.
@@ -34,7 +34,7 @@ favourites = table(
     col.reference("plant_id", "plants.id", cascade=True),
     *col.texts("modules"),
     PrimaryKeyConstraint("user_id", "plant_id"),
-    *indexes("plant_id"),
+    *col.indexes("plant_id"),
 )
 
 invitations = table(
@@ -44,7 +44,7 @@ invitations = table(
     *col.integers("position"),
     *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "email_key"),
-    *indexes("email_key"),
+    *col.indexes("email_key"),
 )
 
 # Links with which a person joins the plant. `user_id` is the owner who made the link.
@@ -58,7 +58,7 @@ invitation_links = table(
     *col.doubles("created_at", "expires_at"),
     *col.optional_texts("limits"),
     Index(None, "token_hash", unique=True),
-    *indexes("plant_id", "user_id", "expires_at"),
+    *col.indexes("plant_id", "user_id", "expires_at"),
 )
 
 floors = table(
@@ -67,7 +67,7 @@ floors = table(
     col.reference("plant_id", "plants.id"),
     *col.integers("position"),
     *col.strings("internal_id", "name"),
-    *indexes("plant_id"),
+    *col.indexes("plant_id"),
 )
 
 ambients = table(
@@ -77,7 +77,7 @@ ambients = table(
     col.reference("floor_id", "floors.id", optional=True),
     *col.integers("position"),
     *col.strings("internal_id", "name", "type"),
-    *indexes("plant_id", "floor_id"),
+    *col.indexes("plant_id", "floor_id"),
 )
 
 modules = table(
@@ -96,7 +96,7 @@ modules = table(
     Column("driver_named", Boolean, nullable=False, server_default=false()),
     Index(None, "plant_id", "kind"),
     Index(None, "driver", "plant_id"),
-    *indexes("ambient_id", "reference"),
+    *col.indexes("ambient_id", "reference"),
 )
 # Most databases have no module without a named driver. So this index is empty, and the check at each start takes no time.
 partial_index("ix_modules_unnamed_driver", modules.c.plant_id, modules.c.driver_named.is_(False))

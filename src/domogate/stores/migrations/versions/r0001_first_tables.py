@@ -16,7 +16,7 @@ def upgrade() -> None:
         *col.doubles("at"),
         *col.optional_strings("plant_id"),
         *col.texts("event"),
-        sa.Index("ix_changes_plant_id_cursor", "plant_id", "cursor"),
+        sa.Index(None, "plant_id", "cursor"),
     )
     op.create_table(
         "gateways",
@@ -30,7 +30,7 @@ def upgrade() -> None:
         *col.strings("email", "email_key", "name"),
         *col.optional_strings("password_hash"),
         *col.strings("standing"),
-        sa.Index("ix_users_email_key", "email_key", unique=True),
+        sa.Index(None, "email_key", unique=True),
     )
     op.create_table(
         "clients",
@@ -49,8 +49,7 @@ def upgrade() -> None:
         *col.strings("flow"),
         *col.doubles("created_at"),
         *col.optional_doubles("revoked_at"),
-        sa.Index("ix_grants_user_id", "user_id"),
-        sa.Index("ix_grants_client_id", "client_id"),
+        *col.indexes("user_id", "client_id"),
     )
     op.create_table(
         "subscriptions",
@@ -60,7 +59,7 @@ def upgrade() -> None:
         sa.Column("daily_quota", sa.BigInteger),
         *col.doubles("created_at"),
         *col.optional_doubles("expires_at", "revoked_at"),
-        sa.Index("ix_subscriptions_key_hash", "key_hash", unique=True),
+        sa.Index(None, "key_hash", unique=True),
     )
     op.create_table(
         "usages",
@@ -92,7 +91,7 @@ def upgrade() -> None:
         *col.flags("owner"),
         *col.integers("position"),
         sa.PrimaryKeyConstraint("plant_id", "user_id"),
-        sa.Index("ix_members_user_id", "user_id"),
+        *col.indexes("user_id"),
     )
     op.create_table(
         "invitations",
@@ -100,7 +99,7 @@ def upgrade() -> None:
         *col.strings("email_key", "email"),
         *col.integers("position"),
         sa.PrimaryKeyConstraint("plant_id", "email_key"),
-        sa.Index("ix_invitations_email_key", "email_key"),
+        *col.indexes("email_key"),
     )
     op.create_table(
         "floors",
@@ -108,7 +107,7 @@ def upgrade() -> None:
         col.reference("plant_id", "plants.id"),
         *col.integers("position"),
         *col.strings("internal_id", "name"),
-        sa.Index("ix_floors_plant_id", "plant_id"),
+        *col.indexes("plant_id"),
     )
     op.create_table(
         "ambients",
@@ -117,8 +116,7 @@ def upgrade() -> None:
         col.reference("floor_id", "floors.id", optional=True),
         *col.integers("position"),
         *col.strings("internal_id", "name", "type"),
-        sa.Index("ix_ambients_plant_id", "plant_id"),
-        sa.Index("ix_ambients_floor_id", "floor_id"),
+        *col.indexes("plant_id", "floor_id"),
     )
     op.create_table(
         "modules",
@@ -131,10 +129,9 @@ def upgrade() -> None:
         *col.optional_texts("metrics", "capabilities", "detail"),
         *col.texts("options"),
         *col.optional_strings("controller_id", "reference"),
-        sa.Index("ix_modules_plant_id_kind", "plant_id", "kind"),
-        sa.Index("ix_modules_driver_plant_id", "driver", "plant_id"),
-        sa.Index("ix_modules_ambient_id", "ambient_id"),
-        sa.Index("ix_modules_reference", "reference"),
+        sa.Index(None, "plant_id", "kind"),
+        sa.Index(None, "driver", "plant_id"),
+        *col.indexes("ambient_id", "reference"),
     )
     op.create_table(
         "states",
@@ -152,7 +149,7 @@ def upgrade() -> None:
         *col.doubles("value"),
         *col.strings("unit"),
         sa.PrimaryKeyConstraint("module_id", "at", "measure"),
-        sa.Index("ix_readings_at", "at"),
+        *col.indexes("at"),
         sqlite_with_rowid=False,
     )
     op.create_table(

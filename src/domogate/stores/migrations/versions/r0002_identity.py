@@ -26,9 +26,8 @@ def upgrade() -> None:
         *col.doubles("auth_time", "created_at", "seen_at", "expires_at"),
         *col.strings("address", "agent"),
         *col.texts("factors"),
-        sa.Index("ix_sessions_token_hash", "token_hash", unique=True),
-        sa.Index("ix_sessions_user_id", "user_id"),
-        sa.Index("ix_sessions_expires_at", "expires_at"),
+        sa.Index(None, "token_hash", unique=True),
+        *col.indexes("user_id", "expires_at"),
     )
     op.create_table(
         "authorization_codes",
@@ -39,8 +38,7 @@ def upgrade() -> None:
         *col.optional_strings("code_challenge"),
         *col.optional_texts("nonce"),
         *col.optional_doubles("used_at"),
-        sa.Index("ix_authorization_codes_grant_id", "grant_id"),
-        sa.Index("ix_authorization_codes_expires_at", "expires_at"),
+        *col.indexes("grant_id", "expires_at"),
     )
     op.create_table(
         "refresh_tokens",
@@ -49,8 +47,7 @@ def upgrade() -> None:
         *col.doubles("created_at", "expires_at"),
         *col.optional_doubles("replaced_at"),
         *col.optional_strings("successor_hash"),
-        sa.Index("ix_refresh_tokens_grant_id", "grant_id"),
-        sa.Index("ix_refresh_tokens_expires_at", "expires_at"),
+        *col.indexes("grant_id", "expires_at"),
     )
     op.create_table(
         "links",
@@ -58,14 +55,14 @@ def upgrade() -> None:
         col.reference("user_id", "users.id", cascade=True),
         *col.strings("purpose"),
         *col.doubles("expires_at"),
-        sa.Index("ix_links_user_id_purpose", "user_id", "purpose", unique=True),
-        sa.Index("ix_links_expires_at", "expires_at"),
+        sa.Index(None, "user_id", "purpose", unique=True),
+        *col.indexes("expires_at"),
     )
     op.create_table(
         "pseudonyms",
         col.reference("user_id", "users.id", cascade=True, primary_key=True),
         *col.strings("pseudonym"),
-        sa.Index("ix_pseudonyms_pseudonym", "pseudonym", unique=True),
+        sa.Index(None, "pseudonym", unique=True),
     )
     op.create_table(
         "audit",

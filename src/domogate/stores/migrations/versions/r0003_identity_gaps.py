@@ -26,5 +26,5 @@ def upgrade() -> None:
         "attempts",
         col.key("key"),
         *col.doubles("number", "at", "expires_at"),
-        sa.Index("ix_attempts_expires_at", "expires_at"),
+        *col.indexes("expires_at"),
     )

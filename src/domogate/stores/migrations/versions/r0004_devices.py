@@ -19,7 +19,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer, primary_key=True),
         col.reference("module_id", "modules.id", cascade=True),
         *col.strings("measure", "unit"),
-        sa.Index("ix_series_module_id_measure_unit", "module_id", "measure", "unit", unique=True),
+        sa.Index(None, "module_id", "measure", "unit", unique=True),
         sqlite_autoincrement=True,
     )
     op.create_table(
@@ -36,7 +36,7 @@ def upgrade() -> None:
         *col.doubles("mean", "low", "high", "last"),
         *col.integers("last_ms"),
         sa.PrimaryKeyConstraint("series", "hour"),
-        sa.Index("ix_hourly_readings_hour", "hour"),
+        *col.indexes("hour"),
         sqlite_with_rowid=False,
     )
     _move_readings()
@@ -50,8 +50,8 @@ def upgrade() -> None:
         *col.doubles("queued_at"),
         *col.optional_doubles("sent_at", "ended_at"),
         *col.texts("problem"),
-        sa.Index("ix_orders_queued_at", "queued_at"),
-        sa.Index("ix_orders_plant_id_queued_at", "plant_id", "queued_at"),
+        *col.indexes("queued_at"),
+        sa.Index(None, "plant_id", "queued_at"),
     )
     open_only = sa.text("ended_at IS NULL")
     op.create_index("ix_orders_open", "orders", ["deadline"], sqlite_where=open_only, postgresql_where=open_only)
@@ -63,8 +63,8 @@ def upgrade() -> None:
         *col.strings("fault", "value"),
         *col.optional_doubles("until"),
         *col.optional_texts("covers"),
-        sa.Index("ix_injections_plant_id_fault", "plant_id", "fault", unique=True),
-        sa.Index("ix_injections_module_id_fault", "module_id", "fault", unique=True),
+        sa.Index(None, "plant_id", "fault", unique=True),
+        sa.Index(None, "module_id", "fault", unique=True),
     )
 
 

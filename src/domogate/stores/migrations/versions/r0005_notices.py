@@ -31,9 +31,8 @@ def upgrade() -> None:
         *col.texts("ended_why"),
         *col.strings("holder"),
         *col.doubles("held_until"),
-        sa.Index("ix_webhooks_plant_id", "plant_id"),
-        sa.Index("ix_webhooks_user_id", "user_id"),
-        sa.Index("ix_webhooks_client_id_user_id_plant_id_url", "client_id", "user_id", "plant_id", "url", unique=True),
+        *col.indexes("plant_id", "user_id"),
+        sa.Index(None, "client_id", "user_id", "plant_id", "url", unique=True),
     )
     op.create_table(
         "parked",
@@ -47,13 +46,13 @@ def upgrade() -> None:
         *col.texts("problem"),
         *col.optional_doubles("dead_at"),
         sa.PrimaryKeyConstraint("webhook_id", "cursor"),
-        sa.Index("ix_parked_dead_at", "dead_at"),
+        *col.indexes("dead_at"),
     )
     op.create_table(
         "used_tickets",
         col.key("id"),
         *col.doubles("expires_at"),
-        sa.Index("ix_used_tickets_expires_at", "expires_at"),
+        *col.indexes("expires_at"),
     )
     op.create_table(
         "logbook",
@@ -67,6 +66,6 @@ def upgrade() -> None:
         *col.optional_strings("failure"),
         *col.texts("words"),
         *col.strings("by"),
-        sa.Index("ix_logbook_plant_id_at", "plant_id", "at"),
+        sa.Index(None, "plant_id", "at"),
         sqlite_autoincrement=True,
     )

@@ -30,7 +30,7 @@ def upgrade() -> None:
         col.reference("user_id", "users.id", cascade=True),
         *col.doubles("bound_at"),
         sa.PrimaryKeyConstraint("issuer", "subject"),
-        sa.Index("ix_external_accounts_user_id_issuer", "user_id", "issuer", unique=True),
+        sa.Index(None, "user_id", "issuer", unique=True),
     )
     _renew_keys_of_emails()
 

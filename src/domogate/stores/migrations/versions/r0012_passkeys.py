@@ -19,6 +19,6 @@ def upgrade() -> None:
         *col.strings("name"),
         *col.doubles("created_at"),
         *col.optional_doubles("used_at"),
-        sa.Index("ix_passkeys_credential_id", "credential_id", unique=True),
-        sa.Index("ix_passkeys_user_id", "user_id"),
+        sa.Index(None, "credential_id", unique=True),
+        *col.indexes("user_id"),
     )

@@ -18,5 +18,5 @@ def upgrade() -> None:
         col.reference("plant_id", "plants.id", cascade=True),
         *col.texts("modules"),
         sa.PrimaryKeyConstraint("user_id", "plant_id"),
-        sa.Index("ix_favourites_plant_id", "plant_id"),
+        *col.indexes("plant_id"),
     )

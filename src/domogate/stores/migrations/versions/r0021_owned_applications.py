@@ -1,6 +1,5 @@
 """Adds tables with the owners of clients and subscriptions that people registered for themselves."""
 
-import sqlalchemy as sa
 from alembic import op
 
 from domogate.stores import columns as col
@@ -15,5 +14,5 @@ def upgrade() -> None:
             f"owned_{name}s",
             col.reference(f"{name}_id", f"{name}s.id", cascade=True, primary_key=True),
             col.reference("user_id", "users.id", cascade=True),
-            sa.Index(f"ix_owned_{name}s_user_id", "user_id"),
+            *col.indexes("user_id"),
         )

@@ -19,8 +19,6 @@ def upgrade() -> None:
         *col.strings("note"),
         *col.doubles("created_at", "expires_at"),
         *col.optional_texts("limits"),
-        sa.Index("ix_invitation_links_token_hash", "token_hash", unique=True),
-        sa.Index("ix_invitation_links_plant_id", "plant_id"),
-        sa.Index("ix_invitation_links_user_id", "user_id"),
-        sa.Index("ix_invitation_links_expires_at", "expires_at"),
+        sa.Index(None, "token_hash", unique=True),
+        *col.indexes("plant_id", "user_id", "expires_at"),
     )
