@@ -29,17 +29,9 @@ from domogate.stores.leases import open_leases
 
 
 def nats_access(settings: Settings) -> NatsAccess:
-    return NatsAccess(
-        servers=settings.nats,
-        user=settings.nats_user,
-        password=settings.nats_password,
-        token=settings.nats_token,
-        nkey=settings.nats_nkey,
-        credentials=settings.nats_credentials,
-        tls_ca=settings.nats_tls_ca,
-        tls_certificate=settings.nats_tls_certificate,
-        tls_key=settings.nats_tls_key,
-    )
+    """Return the access to the NATS servers. Each field but `servers` is the setting nats_FIELD."""
+    fields = set(NatsAccess.__struct_fields__) - {"servers"}
+    return NatsAccess(servers=settings.nats, **{field: getattr(settings, f"nats_{field}") for field in fields})
 
 
 class Cluster:
