@@ -6,7 +6,8 @@ The library is large, so it is imported on a thread when a person first uses a p
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from domogate.common.late_imports import load_module
@@ -85,7 +86,7 @@ class WebAuthnVerifier:
         await load_module("webauthn")
         from webauthn.helpers import parse_client_data_json
 
-        try:
+        with _refusing("the answer is malformed"):
             answer = json.loads(text)
             response = answer["response"]
             client_data = parse_client_data_json(_decode(response["clientDataJSON"]))
@@ -93,23 +94,13 @@ class WebAuthnVerifier:
             # Our pages cannot be framed, so an answer from a frame of another site is refused.
             if client_data.cross_origin or not _CREDENTIAL_ID(credential_id) or not isinstance(user_handle, str | None):
                 raise ValueError
-        except Exception as error:  # The library raises many kinds of exceptions for malformed bytes.
-            raise PasskeyRefused("the answer is malformed") from error
         return UnverifiedAnswer(text, credential_id, client_data.challenge, user_handle or None)
 
     def verify_new(self, answer: UnverifiedAnswer) -> NewCredential:
         import webauthn
 
-        try:
-            new = webauthn.verify_registration_response(
-                credential=answer.text,
-                expected_challenge=answer.challenge,
-                expected_rp_id=self._relying_party.id,
-                expected_origin=self._relying_party.origin,
-                require_user_verification=True,
-            )
-        except Exception as error:  # The library raises many kinds of exceptions for malformed bytes.
-            raise PasskeyRefused("the new passkey cannot be verified") from error
+        with _refusing("the new passkey cannot be verified"):
+            new = webauthn.verify_registration_response(**self._expect(answer))
         credential_id, public_key = _encode(new.credential_id), _encode(new.credential_public_key)
         if new.fmt not in _ATTESTATIONS or credential_id != answer.credential_id or len(public_key) > _LONGEST_KEY:
             raise PasskeyRefused("the new passkey is not of a supported kind")
@@ -118,19 +109,32 @@ class WebAuthnVerifier:
     def verify_use(self, answer: UnverifiedAnswer, passkey: Passkey) -> int:
         import webauthn
 
-        try:
+        with _refusing("the passkey cannot be verified"):
             used = webauthn.verify_authentication_response(
-                credential=answer.text,
-                expected_challenge=answer.challenge,
-                expected_rp_id=self._relying_party.id,
-                expected_origin=self._relying_party.origin,
+                **self._expect(answer),
                 credential_public_key=_decode(passkey.public_key),
                 credential_current_sign_count=0,  # The caller checks the count.
-                require_user_verification=True,
             )
-        except Exception as error:  # The library raises many kinds of exceptions for malformed bytes.
-            raise PasskeyRefused("the passkey cannot be verified") from error
         return used.new_sign_count
+
+    def _expect(self, answer: UnverifiedAnswer) -> dict[str, Any]:
+        """Return the arguments with which the library verifies every answer."""
+        return {
+            "credential": answer.text,
+            "expected_challenge": answer.challenge,
+            "expected_rp_id": self._relying_party.id,
+            "expected_origin": self._relying_party.origin,
+            "require_user_verification": True,
+        }
+
+
+@contextmanager
+def _refusing(message: str) -> Iterator[None]:
+    """Raise PasskeyRefused instead of an error of the library."""
+    try:
+        yield
+    except Exception as error:  # The library raises many kinds of exceptions for malformed bytes.
+        raise PasskeyRefused(message) from error
 
 
 def _descriptors(known: Sequence[Passkey]) -> "list[PublicKeyCredentialDescriptor]":
