@@ -64,7 +64,7 @@ class DirectRequest(msgspec.Struct, frozen=True):
 
 
 class DirectApp(Protocol):
-    """An application that answers direct requests besides its ASGI interface."""
+    """An ASGI application that also answers direct requests."""
 
     def find_handler(self, method: str, url: bytes) -> Handler | None:
         """Return the handler for this method and URL. None means that the request is answered through ASGI."""

@@ -1,4 +1,4 @@
-"""Counts for the overview of operators. The database counts the rows, so the gateway does not load them."""
+"""Counts for the overview that operators see. The database counts the rows, so the gateway does not load them."""
 
 from typing import Any
 

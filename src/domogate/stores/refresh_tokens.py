@@ -1,6 +1,6 @@
 """Stores refresh tokens. A rotation replaces a token by its successor.
 
-Rotations are frequent. So concurrent callers share their statements. A rotation has the lock `WriteLock.EXCLUSIVE`. So only one
+Rotations are frequent, so one SQL statement serves several callers. A rotation has the lock `WriteLock.EXCLUSIVE`. So only one
 of several concurrent callers can replace a token.
 """
 

@@ -108,7 +108,7 @@ class OneTimeLinks:
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:
-        """Make all links of the user invalid. So nobody can replace a new password with an old link from a mailbox."""
+        """Make all links of the user invalid. So an old link from a mailbox cannot replace a new password."""
         for purpose in LinkPurpose:
             await self._store.add_link(OneTimeLink(hash_secret(new_secret()), user_id, purpose, self._clock.now()))
 

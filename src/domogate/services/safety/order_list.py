@@ -72,7 +72,7 @@ def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, 
 
 
 def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> OrderList:
-    """Return the parts to order for these needs.
+    """Return the spare parts that must be ordered to repair these failures.
 
     `parts_of` has the spare parts for each unit reference (E19). It has None if no spare parts are stored for a unit reference.
     """

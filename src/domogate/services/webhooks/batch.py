@@ -124,8 +124,7 @@ class DeliveryBatch:
     def _is_over(self) -> bool:
         """Whether the batch starts no more posts.
 
-        After a failure, the batch starts more posts only while it has started fewer than `AT_ONCE` posts in total. Perhaps the
-        receiver works, and only this one post failed.
+        After a failure, posts still start until the batch has started `AT_ONCE` posts in total: perhaps only this post failed.
         """
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 
