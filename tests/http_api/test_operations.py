@@ -33,9 +33,9 @@ async def print_thing(services: object, call: Call[None]) -> Response:
     return Response()
 
 
-def declare(handler: Callable[..., Any], method: str, path: str, **options: Any) -> Operation:
+def declare(handler: Callable[..., Any], route: str, **options: Any) -> Operation:
     table = OperationTable("things")
-    table.add(method, path, "A summary", **options)(handler)
+    table.add(route, "A summary", **options)(handler)
     return table[0]
 
 
@@ -46,37 +46,37 @@ def errors(operation: Operation) -> set[int]:
 
 class TestADeclaration:
     def test_takes_its_id_and_types_from_the_handler(self) -> None:
-        operation = declare(change_one_thing, "PATCH", "/things/{thingId}")
+        operation = declare(change_one_thing, "PATCH /things/{thingId}")
         assert (operation.id, operation.label, operation.tag) == ("changeOneThing", "changeOneThing", "things")
         assert (operation.body, operation.query, operation.answer, operation.status) == (NewThing, Page, ThingOut, 200)
         assert operation.parameters == ("thingId",)
 
     def test_of_a_handler_without_an_answer_has_the_status_204(self) -> None:
-        assert declare(remove_thing, "DELETE", "/things").status == 204
+        assert declare(remove_thing, "DELETE /things").status == 204
 
     def test_lists_the_errors_that_follow_from_its_parts(self) -> None:
         of_credentials = set(KeyAndToken.errors)
-        assert errors(declare(remove_thing, "DELETE", "/x")) == {500, 503, *of_credentials}
-        assert errors(declare(remove_thing, "DELETE", "/{x}", errors=(409,))) == {404, 409, 500, 503, *of_credentials}
-        assert errors(declare(remove_thing, "DELETE", "/x", header=RequestHeader("X", "x"))) == {400, 500, 503, *of_credentials}
-        assert errors(declare(change_one_thing, "POST", "/x", anonymous=True)) == {400, 413, 415, 500, 503}
+        assert errors(declare(remove_thing, "DELETE /x")) == {500, 503, *of_credentials}
+        assert errors(declare(remove_thing, "DELETE /{x}", errors=(409,))) == {404, 409, 500, 503, *of_credentials}
+        assert errors(declare(remove_thing, "DELETE /x", header=RequestHeader("X", "x"))) == {400, 500, 503, *of_credentials}
+        assert errors(declare(change_one_thing, "POST /x", anonymous=True)) == {400, 413, 415, 500, 503}
 
     @pytest.mark.parametrize(
-        ("handler", "method", "path", "options"),
+        ("handler", "route", "options"),
         [
-            (change_one_thing, "PATCH", "/x", {"status": 204}),
-            (remove_thing, "DELETE", "/x", {"status": 200}),
-            (change_one_thing, "GET", "/x", {}),
-            (remove_thing, "DELETE", "/x/{id}/{id}", {}),
-            (print_thing, "GET", "/x", {}),
-            (remove_thing, "DELETE", "/x", {"media_types": ("application/pdf",)}),
+            (change_one_thing, "PATCH /x", {"status": 204}),
+            (remove_thing, "DELETE /x", {"status": 200}),
+            (change_one_thing, "GET /x", {}),
+            (remove_thing, "DELETE /x/{id}/{id}", {}),
+            (print_thing, "GET /x", {}),
+            (remove_thing, "DELETE /x", {"media_types": ("application/pdf",)}),
         ],
     )
     def test_that_contradicts_itself_fails_at_import(
-        self, handler: Callable[..., Any], method: str, path: str, options: dict[str, Any]
+        self, handler: Callable[..., Any], route: str, options: dict[str, Any]
     ) -> None:
         with pytest.raises(ValueError, match="Thing: "):
-            declare(handler, method, path, **options)
+            declare(handler, route, **options)
 
 
 @pytest.mark.parametrize("surface", [homes.SURFACE, tickets.SURFACE], ids=lambda surface: surface.name)

@@ -60,22 +60,20 @@ class ApplicationSecretOut(OutputModel, frozen=True):
     secret: str
 
 
-@OPERATIONS.add("GET", "/self-service", "The rules of the operator for self-service")
+@OPERATIONS.add("GET /self-service", "The rules of the operator for self-service")
 async def get_self_service(services: DeveloperServices, _call: DeveloperCall) -> SelfServiceOut:
     return SelfServiceOut.of(
         services.self_service.rules, scopes=SCOPES, most_applications=MOST_APPLICATIONS, most_keys=MOST_KEYS
     )
 
 
-@OPERATIONS.add("GET", "/applications", "The applications that the person registered, sorted by id")
+@OPERATIONS.add("GET /applications", "The applications that the person registered, sorted by id")
 async def list_applications(services: DeveloperServices, call: DeveloperCall) -> Listing[RegistrationOut]:
     found = await services.self_service.list_applications(call.caller.user_id)
     return Listing([RegistrationOut.of(client) for client in found])
 
 
-@OPERATIONS.add(
-    "POST", "/applications", "Register an application; its secret is shown only once", status=201, errors=(409, 422)
-)
+@OPERATIONS.add("POST /applications", "Register an application; its secret is shown only once", status=201, errors=(409, 422))
 async def create_application(services: DeveloperServices, call: DeveloperCall, body: NewApplication) -> CreatedApplicationOut:
     fields = msgspec.structs.asdict(body)
     confidential = fields.pop("confidential")
@@ -86,7 +84,7 @@ async def create_application(services: DeveloperServices, call: DeveloperCall, b
 
 
 @OPERATIONS.add(
-    "PATCH", "/applications/{clientId}", "Change an application of the person; missing fields keep their values", errors=(422,)
+    "PATCH /applications/{clientId}", "Change an application of the person; missing fields keep their values", errors=(422,)
 )
 async def change_application(services: DeveloperServices, call: DeveloperCall, body: ApplicationChange) -> RegistrationOut:
     given = given_fields(body)
@@ -97,12 +95,12 @@ async def change_application(services: DeveloperServices, call: DeveloperCall, b
 
 
 @OPERATIONS.add(
-    "POST", "/applications/{clientId}/secret", "Make a new secret; the old secret is refused", status=201, errors=(409,)
+    "POST /applications/{clientId}/secret", "Make a new secret; the old secret is refused", status=201, errors=(409,)
 )
 async def rotate_application_secret(services: DeveloperServices, call: DeveloperCall) -> ApplicationSecretOut:
     return ApplicationSecretOut(await services.self_service.rotate_secret(call.path["clientId"], by=actor_of(call)))
 
 
-@OPERATIONS.add("DELETE", "/applications/{clientId}", "Delete an application and all grants that people gave to it")
+@OPERATIONS.add("DELETE /applications/{clientId}", "Delete an application and all grants that people gave to it")
 async def delete_application(services: DeveloperServices, call: DeveloperCall) -> None:
     await services.self_service.delete_application(call.path["clientId"], by=actor_of(call))

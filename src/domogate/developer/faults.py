@@ -31,7 +31,7 @@ class OwnFaultOut(OutputModel, frozen=True):
     until: datetime
 
 
-@OPERATIONS.add("POST", _PATH, "Inject a fault into a simulated module of a home that the person owns", status=201)
+@OPERATIONS.add(f"POST {_PATH}", "Inject a fault into a simulated module of a home that the person owns", status=201)
 async def inject_fault(services: DeveloperServices, call: DeveloperCall, body: NewOwnFault) -> OwnFaultOut:
     until = await services.faults.inject(
         call.caller, call.id_of("homeId"), call.id_of("moduleId"), body.fault, body.seconds, address=call.address
@@ -39,6 +39,6 @@ async def inject_fault(services: DeveloperServices, call: DeveloperCall, body: N
     return OwnFaultOut(body.fault, to_datetime(until))
 
 
-@OPERATIONS.add("DELETE", _PATH, "Clear the faults of a simulated module of a home that the person owns")
+@OPERATIONS.add(f"DELETE {_PATH}", "Clear the faults of a simulated module of a home that the person owns")
 async def clear_faults(services: DeveloperServices, call: DeveloperCall) -> None:
     await services.faults.clear(call.caller, call.id_of("homeId"), call.id_of("moduleId"), address=call.address)

@@ -36,17 +36,17 @@ def _key_out(own: OwnKey) -> OwnKeyOut:
     return OwnKeyOut.of(own.subscription, used_today=own.used_today)
 
 
-@OPERATIONS.add("GET", "/keys", "The subscription keys of the person with their usage; the oldest is first")
+@OPERATIONS.add("GET /keys", "The subscription keys of the person with their usage; the oldest is first")
 async def list_keys(services: DeveloperServices, call: DeveloperCall) -> Listing[OwnKeyOut]:
     return Listing([_key_out(own) for own in await services.self_service.list_keys(call.caller.user_id)])
 
 
-@OPERATIONS.add("POST", "/keys", "Issue a subscription key; it is shown only once", status=201, errors=(409, 422))
+@OPERATIONS.add("POST /keys", "Issue a subscription key; it is shown only once", status=201, errors=(409, 422))
 async def create_key(services: DeveloperServices, call: DeveloperCall, body: NewKey) -> CreatedKeyOut:
     key, own = await services.self_service.add_key(body.name, by=actor_of(call))
     return CreatedKeyOut(_key_out(own), key)
 
 
-@OPERATIONS.add("DELETE", "/keys/{keyId}", "Revoke a key of the person; the next request with it is refused")
+@OPERATIONS.add("DELETE /keys/{keyId}", "Revoke a key of the person; the next request with it is refused")
 async def revoke_key(services: DeveloperServices, call: DeveloperCall) -> None:
     await services.self_service.revoke_key(call.id_of("keyId"), by=actor_of(call))

@@ -32,16 +32,16 @@ def _receiver_out(receiver: Receiver) -> ReceiverOut:
     return ReceiverOut.of(receiver, deliveries=[ReceivedDeliveryOut.of(one) for one in receiver.deliveries])
 
 
-@OPERATIONS.add("POST", "/receivers", "Make a receiver for webhooks; it ends after ten minutes", status=201, errors=(409,))
+@OPERATIONS.add("POST /receivers", "Make a receiver for webhooks; it ends after ten minutes", status=201, errors=(409,))
 async def create_receiver(services: DeveloperServices, call: DeveloperCall) -> ReceiverOut:
     return _receiver_out(services.receivers.open(call.caller.user_id))
 
 
-@OPERATIONS.add("GET", "/receivers/{receiverId}", "One receiver and its deliveries")
+@OPERATIONS.add("GET /receivers/{receiverId}", "One receiver and its deliveries")
 async def get_receiver(services: DeveloperServices, call: DeveloperCall) -> ReceiverOut:
     return _receiver_out(services.receivers.get(call.caller.user_id, call.id_of("receiverId")))
 
 
-@OPERATIONS.add("DELETE", "/receivers/{receiverId}", "End a receiver and forget its deliveries")
+@OPERATIONS.add("DELETE /receivers/{receiverId}", "End a receiver and forget its deliveries")
 async def close_receiver(services: DeveloperServices, call: DeveloperCall) -> None:
     services.receivers.close(call.caller.user_id, call.id_of("receiverId"))

@@ -56,7 +56,6 @@ class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
 @OPERATIONS.add(
     "GET",
-    "",
     "Listen to changes",
     label="events",
     header=LAST_EVENT_ID,

@@ -59,17 +59,17 @@ def _application_out(application: Application, asking: str) -> ApplicationOut:
     return ApplicationOut.of(application, homes=application.plants, current=application.client_id == asking, webhooks=webhooks)
 
 
-@OPERATIONS.add("GET", "/applications", "The applications to which the person gave access, with their webhooks")
+@OPERATIONS.add("GET /applications", "The applications to which the person gave access, with their webhooks")
 async def list_applications(services: HomeServices, call: HomeCall) -> Listing[ApplicationOut]:
     found = await services.applications.list_of(call.caller)
     return Listing([_application_out(one, call.caller.client_id) for one in found])
 
 
-@OPERATIONS.add("DELETE", "/applications/{clientId}", "Revoke all grants of an application; its tokens are refused from now on")
+@OPERATIONS.add("DELETE /applications/{clientId}", "Revoke all grants of an application; its tokens are refused from now on")
 async def revoke_application(services: HomeServices, call: HomeCall) -> None:
     await services.applications.revoke(call.caller, call.path["clientId"], address=call.address)
 
 
-@OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "End a webhook that an application registered for the person")
+@OPERATIONS.add("DELETE /webhooks/{webhookId}", "End a webhook that an application registered for the person")
 async def end_webhook(services: HomeServices, call: HomeCall) -> None:
     await services.applications.end_webhook(call.caller, call.id_of("webhookId"), address=call.address)

@@ -23,12 +23,12 @@ class NewFavourites(InputModel, frozen=True):
     modules: Annotated[tuple[str, ...], Meta(max_length=MOST)]
 
 
-@OPERATIONS.add("GET", "/homes/{homeId}/favourites", "The modules that the person wants to see first")
+@OPERATIONS.add("GET /homes/{homeId}/favourites", "The modules that the person wants to see first")
 async def get_favourites(services: HomeServices, call: HomeCall) -> FavouritesOut:
     return FavouritesOut(await services.favourites.list(call.caller.user_id, await services.open_home(call)))
 
 
-@OPERATIONS.add("PUT", "/homes/{homeId}/favourites", "Replace the favourites of the person", errors=(422,))
+@OPERATIONS.add("PUT /homes/{homeId}/favourites", "Replace the favourites of the person", errors=(422,))
 async def set_favourites(services: HomeServices, call: HomeCall, body: NewFavourites) -> FavouritesOut:
     home = await services.open_home(call)
     modules = [read_id("body", "modules", text) for text in body.modules]

@@ -79,7 +79,7 @@ class WholeHomeOut(_HomeFacts, frozen=True):
     modules: list[ModuleOut]
 
 
-@OPERATIONS.add("GET", "/homes", "The homes of the person, sorted by id, each with its number of rooms and modules")
+@OPERATIONS.add("GET /homes", "The homes of the person, sorted by id, each with its number of rooms and modules")
 async def list_homes(services: HomeServices, call: HomeCall, query: Page) -> Listing[HomeOut]:
     page: Listing[Plant] = page_of(await services.homes.list_plants(call.caller), query, lambda plant: plant.id, lambda it: it)
     homes: list[HomeOut] = []
@@ -91,8 +91,7 @@ async def list_homes(services: HomeServices, call: HomeCall, query: Page) -> Lis
 
 
 @OPERATIONS.add(
-    "GET",
-    "/homes/{homeId}",
+    "GET /homes/{homeId}",
     "One home: its floors, its rooms, and its modules with their states",
     has_etag=True,
     header=RequestHeader("If-None-Match", "The ETag of an earlier answer"),

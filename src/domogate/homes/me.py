@@ -28,7 +28,7 @@ class MeOut(OutputModel, frozen=True):
     may_use_doors: bool
 
 
-@OPERATIONS.add("GET", "/me", "The person of the token")
+@OPERATIONS.add("GET /me", "The person of the token")
 async def get_me(services: HomeServices, call: HomeCall) -> MeOut:
     user = await services.identities.find_user(call.caller.user_id)
     if user is None:

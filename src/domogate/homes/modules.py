@@ -101,15 +101,14 @@ def _module_of(home: Home, view: ModuleView) -> ModuleOut:
     return module_out(home, view, next(rooms, None))
 
 
-@OPERATIONS.add("GET", "/homes/{homeId}/modules/{moduleId}", "One module and its last known state")
+@OPERATIONS.add("GET /homes/{homeId}/modules/{moduleId}", "One module and its last known state")
 async def get_module(services: HomeServices, call: HomeCall) -> ModuleOut:
     home = await services.open_home(call)
     return _module_of(home, home.find_module(call.id_of("moduleId")))
 
 
 @OPERATIONS.add(
-    "POST",
-    "/homes/{homeId}/modules/{moduleId}/commands",
+    "POST /homes/{homeId}/modules/{moduleId}/commands",
     "Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how it ended",
     header=_IDEMPOTENCY_KEY,
     errors=(409,),
@@ -140,8 +139,7 @@ def _result_out(home: Home, result: CommandResult) -> CommandResultOut:
 
 
 @OPERATIONS.add(
-    "POST",
-    "/homes/{homeId}/scenes/{moduleId}/run",
+    "POST /homes/{homeId}/scenes/{moduleId}/run",
     "Run a scene; steps for one module run in order, steps for different modules at the same time",
     errors=(400,),
 )
@@ -151,8 +149,7 @@ async def run_scene(services: HomeServices, call: HomeCall) -> None:
 
 
 @OPERATIONS.add(
-    "GET",
-    "/homes/{homeId}/modules/{moduleId}/picture",
+    "GET /homes/{homeId}/modules/{moduleId}/picture",
     "The present picture of a camera that is on",
     success="A picture; clients must not store it",
     media_types=("image/png", "image/jpeg"),

@@ -83,14 +83,13 @@ async def _open_own(services: HomeServices, call: HomeCall) -> Home:
     return home
 
 
-@OPERATIONS.add("GET", "/homes/{homeId}/people", "The people of the home and what they may use; only for its owner")
+@OPERATIONS.add("GET /homes/{homeId}/people", "The people of the home and what they may use; only for its owner")
 async def get_people(services: HomeServices, call: HomeCall) -> HomePeopleOut:
     return await _people_of(services, await _open_own(services, call))
 
 
 @OPERATIONS.add(
-    "POST",
-    "/homes/{homeId}/invitations",
+    "POST /homes/{homeId}/invitations",
     "Invite a person by e-mail; an active user becomes a member at once; only for the owner",
     status=201,
     errors=(409, 422, 502),
@@ -109,8 +108,7 @@ async def invite(services: HomeServices, call: HomeCall, body: NewHomeInvitation
 
 
 @OPERATIONS.add(
-    "PATCH",
-    "/homes/{homeId}/people/{email}",
+    "PATCH /homes/{homeId}/people/{email}",
     "Replace the limits of a member or of an invitation; null removes them; only for the owner",
     errors=(409, 422),
 )
@@ -124,8 +122,7 @@ async def change_person(services: HomeServices, call: HomeCall, body: PersonChan
 
 
 @OPERATIONS.add(
-    "DELETE",
-    "/homes/{homeId}/people/{email}",
+    "DELETE /homes/{homeId}/people/{email}",
     "Withdraw the access of a member, or an invitation; only for the owner",
     errors=(409,),
 )
@@ -158,7 +155,7 @@ class MadeInvitationLinkOut(OutputModel, frozen=True):
 
 
 @OPERATIONS.add(
-    "GET", "/homes/{homeId}/invitation-links", "The invitation links that work; the newest is first; only for the owner"
+    "GET /homes/{homeId}/invitation-links", "The invitation links that work; the newest is first; only for the owner"
 )
 async def list_invitation_links(services: HomeServices, call: HomeCall) -> InvitationLinksOut:
     home = await _open_own(services, call)
@@ -167,8 +164,7 @@ async def list_invitation_links(services: HomeServices, call: HomeCall) -> Invit
 
 
 @OPERATIONS.add(
-    "POST",
-    "/homes/{homeId}/invitation-links",
+    "POST /homes/{homeId}/invitation-links",
     "Make a link with which one person joins the home within seven days; only for the owner",
     status=201,
     errors=(422,),
@@ -182,7 +178,7 @@ async def make_invitation_link(services: HomeServices, call: HomeCall, body: New
     return MadeInvitationLinkOut(InvitationLinkOut.of(link), url)
 
 
-@OPERATIONS.add("DELETE", "/homes/{homeId}/invitation-links/{linkId}", "Withdraw an invitation link; only for the owner")
+@OPERATIONS.add("DELETE /homes/{homeId}/invitation-links/{linkId}", "Withdraw an invitation link; only for the owner")
 async def withdraw_invitation_link(services: HomeServices, call: HomeCall) -> None:
     home = await _open_own(services, call)
     await services.people.withdraw_own_invitation_link(
@@ -190,7 +186,7 @@ async def withdraw_invitation_link(services: HomeServices, call: HomeCall) -> No
     )
 
 
-@OPERATIONS.add("DELETE", "/homes/{homeId}/membership", "Leave the home; its owner cannot leave it", errors=(409,))
+@OPERATIONS.add("DELETE /homes/{homeId}/membership", "Leave the home; its owner cannot leave it", errors=(409,))
 async def leave_home(services: HomeServices, call: HomeCall) -> None:
     home = await services.open_home(call)
     await services.people.leave_plant(home.plant.id, call.caller.user_id, address=call.address)

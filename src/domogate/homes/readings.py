@@ -99,8 +99,7 @@ class EnergyQuery(_Period, frozen=True, forbid_unknown_fields=True):
 
 
 @OPERATIONS.add(
-    "GET",
-    "/homes/{homeId}/modules/{moduleId}/readings",
+    "GET /homes/{homeId}/modules/{moduleId}/readings",
     "The measured values of a module: one summary for each hour, day or month; the oldest is first",
     errors=(422,),
 )
@@ -122,8 +121,7 @@ def _reading_out(one: PeriodReading) -> PeriodReadingOut:
 
 
 @OPERATIONS.add(
-    "GET",
-    "/homes/{homeId}/energy",
+    "GET /homes/{homeId}/energy",
     "The energy that the home, its rooms and its modules used in a period, and in the period of the same length before it",
     errors=(422,),
 )

@@ -77,7 +77,7 @@ class RecentQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=MOST, description="The greatest number of events.")] = 50
 
 
-@OPERATIONS.add("GET", "/homes/{homeId}/events/recent", "The last events of the home: who did what; the newest is first")
+@OPERATIONS.add("GET /homes/{homeId}/events/recent", "The last events of the home: who did what; the newest is first")
 async def list_recent_events(services: HomeServices, call: HomeCall, query: RecentQuery) -> Listing[RecentEventOut]:
     home = await services.open_home(call)
     found = await services.recent.list(home, query.limit)

@@ -64,7 +64,7 @@ def _controller_out(home: Home, report: ControllerReport) -> EmergencyController
     return EmergencyControllerOut.of(report, status=_word(report.status), failures=_failures(report), units=units)
 
 
-@OPERATIONS.add("GET", "/homes/{homeId}/safety", "The emergency lighting of a home that is a site: status and failures")
+@OPERATIONS.add("GET /homes/{homeId}/safety", "The emergency lighting of a home that is a site: status and failures")
 async def get_safety(services: HomeServices, call: HomeCall) -> HomeSafetyOut:
     home = await services.open_home(call)
     if not home.plant.emergency_lighting:

@@ -123,8 +123,7 @@ class OperationTable(list[Operation]):
 
     def add(
         self,
-        method: str,
-        path: str,
+        route: str,
         summary: str,
         *,
         status: int | None = None,
@@ -135,9 +134,12 @@ class OperationTable(list[Operation]):
     ) -> Callable[[H], H]:
         """Declare the decorated handler as an operation. `options` are other fields of Operation.
 
+        `route` is the method and the path: `GET /users`. The path may be empty.
+
         The id is the name of the handler in camel case. The types of the answer, the body and the query come from the
         signature of the handler: `async def create_user(services, call, body: NewUser) -> CreatedUserOut`.
         """
+        method, _, path = route.partition(" ")
 
         def register(handler: H) -> H:
             types = typing.get_type_hints(handler)

@@ -122,7 +122,7 @@ class VerificationOut(OutputModel, frozen=True):
     broken: BrokenOut | None
 
 
-@OPERATIONS.add("GET", "/audit", "The audit log; the oldest entry is first, or the newest with `order=newest`", errors=(409,))
+@OPERATIONS.add("GET /audit", "The audit log; the oldest entry is first, or the newest with `order=newest`", errors=(409,))
 async def list_audit(services: ManagementServices, _call: OperatorCall, query: AuditPage) -> Listing[AuditRecordOut]:
     cursor = None if query.after is None else read_cursor(query.after)
     since, until = read_query_time("since", query.since), read_query_time("until", query.until)
@@ -149,7 +149,7 @@ async def list_audit(services: ManagementServices, _call: OperatorCall, query: A
 
 
 @OPERATIONS.add(
-    "POST", "/audit/verification", "Compute the chain of hashes again, and find the first changed record", errors=(409,)
+    "POST /audit/verification", "Compute the chain of hashes again, and find the first changed record", errors=(409,)
 )
 async def verify_audit(services: ManagementServices, _call: OperatorCall, body: AuditVerification) -> VerificationOut:
     await services.audit.flush()
@@ -158,9 +158,7 @@ async def verify_audit(services: ManagementServices, _call: OperatorCall, body: 
     return VerificationOut.of(found, broken=None if found.broken is None else BrokenOut.of(found.broken))
 
 
-@OPERATIONS.add(
-    "GET", "/audit/export", "The audit log as JSON lines, for checks without the gateway", media_types=(JSON_LINES,)
-)
+@OPERATIONS.add("GET /audit/export", "The audit log as JSON lines, for checks without the gateway", media_types=(JSON_LINES,))
 async def export_audit(services: ManagementServices, call: OperatorCall, query: AuditExport) -> Response:
     services.people.note(AuditAction.AUDIT_EXPORTED, call.caller, "audit log")
     await services.audit.flush()

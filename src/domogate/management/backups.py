@@ -37,8 +37,7 @@ class _Download(StreamingResponse):
 
 
 @OPERATIONS.add(
-    "POST",
-    "/backups",
+    "POST /backups",
     "Make a backup and download it; it contains secrets. Only one backup is made and downloaded at a time",
     media_types=(SQLITE,),
     success="The file that `domogate backup` writes. The header X-Secret-Key-Id names the secret key that a restore needs",

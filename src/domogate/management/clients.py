@@ -77,12 +77,12 @@ def _client_grant_out(grant: Grant, email: str) -> ClientGrantOut:
     return ClientGrantOut.of(grant, email=email, plants=None if grant.plants is None else sorted(grant.plants))
 
 
-@OPERATIONS.add("GET", "/clients", "The registered applications, sorted by id")
+@OPERATIONS.add("GET /clients", "The registered applications, sorted by id")
 async def list_clients(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[ClientOut]:
     return page_of(await services.store.list_clients(), query, lambda client: client.id, ClientOut.of)
 
 
-@OPERATIONS.add("POST", "/clients", "Register an application; its secret is shown only once", status=201, errors=(409, 422))
+@OPERATIONS.add("POST /clients", "Register an application; its secret is shown only once", status=201, errors=(409, 422))
 async def create_client(services: ManagementServices, call: OperatorCall, body: NewClient) -> CreatedClientOut:
     fields = msgspec.structs.asdict(body)
     confidential = fields.pop("confidential")
@@ -90,13 +90,13 @@ async def create_client(services: ManagementServices, call: OperatorCall, body: 
     return CreatedClientOut(ClientOut.of(client), secret)
 
 
-@OPERATIONS.add("GET", "/clients/{clientId}", "One application")
+@OPERATIONS.add("GET /clients/{clientId}", "One application")
 async def get_client(services: ManagementServices, call: OperatorCall) -> ClientOut:
     return ClientOut.of(await services.people.clients.get(call.path["clientId"]))
 
 
 @OPERATIONS.add(
-    "PATCH", "/clients/{clientId}", "Change an application's registration; missing fields keep their values", errors=(422,)
+    "PATCH /clients/{clientId}", "Change an application's registration; missing fields keep their values", errors=(422,)
 )
 async def change_client(services: ManagementServices, call: OperatorCall, body: ClientChange) -> ClientOut:
     fields = given_fields(body)
@@ -107,8 +107,7 @@ async def change_client(services: ManagementServices, call: OperatorCall, body: 
 
 
 @OPERATIONS.add(
-    "POST",
-    "/clients/{clientId}/secret",
+    "POST /clients/{clientId}/secret",
     "Make a new secret, shown only once; the old secret is refused from now on",
     status=201,
     errors=(409,),
@@ -118,8 +117,7 @@ async def rotate_client_secret(services: ManagementServices, call: OperatorCall)
 
 
 @OPERATIONS.add(
-    "GET",
-    "/clients/{clientId}/grants",
+    "GET /clients/{clientId}/grants",
     "The grants that people gave to the application, sorted by id; revokeGrant revokes a grant",
 )
 async def list_grants_of_client(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[ClientGrantOut]:
@@ -129,6 +127,6 @@ async def list_grants_of_client(services: ManagementServices, call: OperatorCall
     return first_page(found, query.limit, lambda one: one[0].id, lambda one: _client_grant_out(*one))
 
 
-@OPERATIONS.add("DELETE", "/clients/{clientId}", "Delete an application and all grants that people gave to it")
+@OPERATIONS.add("DELETE /clients/{clientId}", "Delete an application and all grants that people gave to it")
 async def delete_client(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.clients.delete(call.path["clientId"], by=call.caller)

@@ -49,9 +49,7 @@ class ClusterOut(OutputModel, frozen=True):
     nats_problem: str | None
 
 
-@OPERATIONS.add(
-    "GET", "/cluster", "The gateways of the cluster and their health; an empty list if this gateway is not a member"
-)
+@OPERATIONS.add("GET /cluster", "The gateways of the cluster and their health; an empty list if this gateway is not a member")
 async def get_cluster(services: ManagementServices, _call: OperatorCall) -> ClusterOut:
     at, cluster = to_datetime(services.clock.now()), services.status.read_cluster()
     if cluster is None:

@@ -125,8 +125,7 @@ class ModuleDeletion(InputModel, frozen=True):
 
 
 @OPERATIONS.add(
-    "POST",
-    "/discoveries",
+    "POST /discoveries",
     "Let a driver search for devices, for example for the devices that an MQTT broker announces",
     errors={409: "Another search is running", 422: "", 502: "The broker cannot be used"},
 )
@@ -142,8 +141,7 @@ async def discover(services: ManagementServices, _call: OperatorCall, body: Disc
 
 
 @OPERATIONS.add(
-    "POST",
-    "/plants/{plantId}/placements",
+    "POST /plants/{plantId}/placements",
     "Add several modules to a plant, in the given ambients, or in ambients whose names are part of the names of the modules",
     errors=(409, 422),
     max_body=_MAX_BODY,
@@ -162,8 +160,7 @@ async def create_placement(services: ManagementServices, call: OperatorCall, bod
 
 
 @OPERATIONS.add(
-    "POST",
-    "/plants/{plantId}/module-deletions",
+    "POST /plants/{plantId}/module-deletions",
     "Delete several modules, for example to undo a placement; ids that the plant does not have are ignored",
     status=204,
     errors=(409, 422),

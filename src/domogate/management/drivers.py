@@ -76,12 +76,12 @@ class OptionsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Annotated[DeviceKind, Meta(description="The kind of the module.")]
 
 
-@OPERATIONS.add("GET", "/drivers", "Health of the drivers of the gateway that answers")
+@OPERATIONS.add("GET /drivers", "Health of the drivers of the gateway that answers")
 async def list_drivers(services: ManagementServices, _call: OperatorCall) -> OwnListing[DriverOut]:
     return services.status.own_list([driver_out(health) for health in services.devices.list_drivers()])
 
 
-@OPERATIONS.add("GET", "/drivers/{driver}", "The kinds of modules and the connections of a driver")
+@OPERATIONS.add("GET /drivers/{driver}", "The kinds of modules and the connections of a driver")
 async def get_driver(services: ManagementServices, call: OperatorCall) -> DriverFactsOut:
     driver = call.path["driver"]
     found = services.drivers.find(driver)
@@ -91,8 +91,7 @@ async def get_driver(services: ManagementServices, call: OperatorCall) -> Driver
 
 
 @OPERATIONS.add(
-    "PUT",
-    "/drivers/{driver}/connection",
+    "PUT /drivers/{driver}/connection",
     "Set the connection of a driver, for example to an MQTT broker. It is tested first, and used at once",
     errors={409: "The settings list the connections, or another search is running", 422: "", 502: "The broker cannot be used"},
 )
@@ -107,8 +106,7 @@ async def set_connection(services: ManagementServices, call: OperatorCall, body:
 
 
 @OPERATIONS.add(
-    "DELETE",
-    "/drivers/{driver}/connection",
+    "DELETE /drivers/{driver}/connection",
     "Delete the connection that was set through this API. The modules of the driver cannot be reached any more",
     status=204,
     errors={409: "The settings list the connections"},
@@ -120,8 +118,7 @@ async def delete_connection(services: ManagementServices, call: OperatorCall) ->
 
 
 @OPERATIONS.add(
-    "GET",
-    "/drivers/{driver}/options-schema",
+    "GET /drivers/{driver}/options-schema",
     "The JSON Schema of the options of a module that this driver drives",
     media_types=(SCHEMA,),
 )

@@ -91,7 +91,7 @@ class EstateImportOut(ImportSummaryOut, frozen=True):
 
 
 @OPERATIONS.add(
-    "GET", "/estate", "The content of the gateway as an estate file, without passwords and second factors", media_types=(YAML,)
+    "GET /estate", "The content of the gateway as an estate file, without passwords and second factors", media_types=(YAML,)
 )
 async def export_estate(services: ManagementServices, call: OperatorCall) -> Response:
     pieces = await services.estate.export()
@@ -99,20 +99,19 @@ async def export_estate(services: ManagementServices, call: OperatorCall) -> Res
     return StreamingResponse(pieces, media_type=YAML, headers={"content-disposition": 'attachment; filename="estate.yaml"'})
 
 
-@OPERATIONS.add("GET", "/estate/schema", "The JSON Schema of the estate file, for editors", media_types=(SCHEMA,))
+@OPERATIONS.add("GET /estate/schema", "The JSON Schema of the estate file, for editors", media_types=(SCHEMA,))
 async def get_estate_schema(services: ManagementServices, _call: OperatorCall) -> Response:
     return Response(services.estate.schema(), media_type=SCHEMA)
 
 
-@OPERATIONS.add("POST", "/estate/check", "List the mistakes of a document; nothing is changed")
+@OPERATIONS.add("POST /estate/check", "List the mistakes of a document; nothing is changed")
 async def check_estate(services: ManagementServices, _call: OperatorCall, body: EstateDocument) -> EstateCheckOut:
     found = await services.estate.check(body.document)
     return EstateCheckOut(tuple(map(EstateProblemOut.of, found[:_MOST_PROBLEMS])), len(found))
 
 
 @OPERATIONS.add(
-    "POST",
-    "/estate/difference",
+    "POST /estate/difference",
     "Show what an import of the document would add, update and remove; nothing is changed",
     errors=(409, 422),
 )
@@ -122,14 +121,14 @@ async def compare_estate(services: ManagementServices, call: OperatorCall, body:
     return EstateDifferenceOut.of(found.summary, changes=tuple(changes))
 
 
-@OPERATIONS.add("POST", "/estate/import", "Import a document; if it has mistakes, nothing is imported", errors=(409, 422))
+@OPERATIONS.add("POST /estate/import", "Import a document; if it has mistakes, nothing is imported", errors=(409, 422))
 async def import_estate(services: ManagementServices, call: OperatorCall, body: NewEstateImport) -> ImportSummaryOut:
     summary = await services.estate.import_document(body.document, prune=body.prune, by=call.caller.user_id)
     services.people.note(AuditAction.ESTATE_IMPORTED, call.caller, "estate", prune="yes" if body.prune else "no")
     return ImportSummaryOut.of(summary)
 
 
-@OPERATIONS.add("GET", "/estate/imports", "The last imports; the newest is first")
+@OPERATIONS.add("GET /estate/imports", "The last imports; the newest is first")
 async def list_estate_imports(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[EstateImportOut]:
     before = None if query.after is None else read_cursor(query.after)
     found = await services.store.list_imports(before, query.limit + 1)
@@ -143,8 +142,7 @@ async def list_estate_imports(services: ManagementServices, _call: OperatorCall,
 
 
 @OPERATIONS.add(
-    "GET",
-    "/estate/imports/{number}",
+    "GET /estate/imports/{number}",
     "The document of an import, without password hashes and secrets of second factors; the gateway keeps the last 20 at most",
     media_types=(YAML,),
 )

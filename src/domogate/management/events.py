@@ -28,8 +28,7 @@ class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
 
 @OPERATIONS.add(
-    "GET",
-    "/events",
+    "GET /events",
     "The events of all plants or of one plant as they happen, as server-sent events",
     header=LAST_EVENT_ID,
     media_types=(MEDIA_TYPE,),

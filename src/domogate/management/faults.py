@@ -67,24 +67,24 @@ def faults_out(found: Iterable[tuple[Id, Injection]], names: Mapping[str, Named]
     ]
 
 
-@OPERATIONS.add("GET", "/faults", "The active faults in all plants")
+@OPERATIONS.add("GET /faults", "The active faults in all plants")
 async def list_faults(services: ManagementServices, _call: OperatorCall, query: NamedPage) -> Listing[FaultOut]:
     return await _page(services, await services.devices.fault_injector.list(), query)
 
 
-@OPERATIONS.add("DELETE", "/faults", "Clear faults in all plants")
+@OPERATIONS.add("DELETE /faults", "Clear faults in all plants")
 async def clear_faults(services: ManagementServices, call: OperatorCall, query: FaultFilter) -> ClearedOut:
     return await _clear(services, call, None, query)
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/faults", "The active faults of a plant and its modules")
+@OPERATIONS.add("GET /plants/{plantId}/faults", "The active faults of a plant and its modules")
 async def list_faults_of_plant(services: ManagementServices, call: OperatorCall, query: NamedPage) -> Listing[FaultOut]:
     plant_id = (await find_plant(services, call)).plant.id
     found = [one for one in await services.devices.fault_injector.list() if one[0] == plant_id]
     return await _page(services, found, query)
 
 
-@OPERATIONS.add("POST", "/plants/{plantId}/faults", "Inject a fault, for a limited time or until it is cleared", status=201)
+@OPERATIONS.add("POST /plants/{plantId}/faults", "Inject a fault, for a limited time or until it is cleared", status=201)
 async def inject_fault(services: ManagementServices, call: OperatorCall, body: NewFault) -> Listing[FaultOut]:
     plant_id = call.id_of("plantId")
     module_id = read_optional_id("body", "moduleId", body.module_id)
@@ -99,7 +99,7 @@ async def inject_fault(services: ManagementServices, call: OperatorCall, body: N
     return Listing(faults_out((plant_id, one) for one in injected))
 
 
-@OPERATIONS.add("DELETE", "/plants/{plantId}/faults", "Clear faults of a plant and its modules")
+@OPERATIONS.add("DELETE /plants/{plantId}/faults", "Clear faults of a plant and its modules")
 async def clear_faults_of_plant(services: ManagementServices, call: OperatorCall, query: FaultFilter) -> ClearedOut:
     return await _clear(services, call, (await find_plant(services, call)).plant.id, query)
 

@@ -68,14 +68,14 @@ class RotatedKeysOut(OutputModel, frozen=True):
     keys: tuple[SigningKeyOut, ...]
 
 
-@SUBSCRIPTIONS.add("GET", "/subscriptions", "The subscriptions, sorted by id, without their keys, with their usage of today")
+@SUBSCRIPTIONS.add("GET /subscriptions", "The subscriptions, sorted by id, without their keys, with their usage of today")
 async def list_subscriptions(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[SubscriptionOut]:
     usages = await services.store.list_usages(to_datetime(services.clock.now()).date().isoformat())
     found = await services.store.list_subscriptions()
     return page_of(found, query, lambda one: one.id, lambda one: _subscription_out(one, usages.get(one.id, 0)))
 
 
-@SUBSCRIPTIONS.add("POST", "/subscriptions", "Issue a subscription key; it is shown only once", status=201, errors=(422,))
+@SUBSCRIPTIONS.add("POST /subscriptions", "Issue a subscription key; it is shown only once", status=201, errors=(422,))
 async def create_subscription(
     services: ManagementServices, call: OperatorCall, body: NewSubscription
 ) -> CreatedSubscriptionOut:
@@ -93,9 +93,7 @@ async def create_subscription(
     return CreatedSubscriptionOut(_subscription_out(subscription, 0), key)
 
 
-@SUBSCRIPTIONS.add(
-    "DELETE", "/subscriptions/{subscriptionId}", "Revoke a subscription key; the next request with it is refused"
-)
+@SUBSCRIPTIONS.add("DELETE /subscriptions/{subscriptionId}", "Revoke a subscription key; the next request with it is refused")
 async def revoke_subscription(services: ManagementServices, call: OperatorCall) -> None:
     subscription_id = call.id_of("subscriptionId")
     revoked = await services.store.revoke_subscription(subscription_id, services.clock.now())
@@ -105,14 +103,13 @@ async def revoke_subscription(services: ManagementServices, call: OperatorCall) 
         services.people.note(AuditAction.KEY_REVOKED, call.caller, key_ref(subscription_id))
 
 
-@SIGNING_KEYS.add("GET", "/signing-keys", "The signing keys with their states")
+@SIGNING_KEYS.add("GET /signing-keys", "The signing keys with their states")
 async def list_signing_keys(services: ManagementServices, _call: OperatorCall) -> Listing[SigningKeyOut]:
     return Listing([SigningKeyOut.of(place) for place in await services.signing_keys.list_places()])
 
 
 @SIGNING_KEYS.add(
-    "POST",
-    "/signing-keys/rotation",
+    "POST /signing-keys/rotation",
     "Publish the next signing key; it signs after ten minutes, or at once with `emergency`",
     status=201,
 )

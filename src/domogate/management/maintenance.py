@@ -31,12 +31,12 @@ class SecretKeyOut(OutputModel, frozen=True):
     id: str | None
 
 
-@OPERATIONS.add("GET", "/clock", "The clock, and whether old data is pruned")
+@OPERATIONS.add("GET /clock", "The clock, and whether old data is pruned")
 async def get_clock(services: ManagementServices, _call: OperatorCall) -> ClockOut:
     return await _show_clock(services)
 
 
-@OPERATIONS.add("POST", "/clock/confirmation", "Confirm that the clock of the gateways is right; then old data is pruned again")
+@OPERATIONS.add("POST /clock/confirmation", "Confirm that the clock of the gateways is right; then old data is pruned again")
 async def confirm_clock(services: ManagementServices, call: OperatorCall) -> ClockOut:
     await services.store.confirm_clock(services.clock.now())
     services.people.note(AuditAction.CLOCK_CONFIRMED, call.caller, "clock")
@@ -44,7 +44,7 @@ async def confirm_clock(services: ManagementServices, call: OperatorCall) -> Clo
     return await _show_clock(services)
 
 
-@OPERATIONS.add("GET", "/secret-key", "The id of the key that encrypts the secrets in the database; the id is not secret")
+@OPERATIONS.add("GET /secret-key", "The id of the key that encrypts the secrets in the database; the id is not secret")
 async def get_secret_key(services: ManagementServices, _call: OperatorCall) -> SecretKeyOut:
     return SecretKeyOut(await services.store.find_secret_key_id())
 

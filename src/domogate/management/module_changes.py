@@ -78,7 +78,7 @@ class ChangedModuleOut(OutputModel, frozen=True):
     former: FormerModuleOut
 
 
-@OPERATIONS.add("POST", "/plants/{plantId}/modules", "Add a module", status=201, errors=(409, 422))
+@OPERATIONS.add("POST /plants/{plantId}/modules", "Add a module", status=201, errors=(409, 422))
 async def create_module(services: ManagementServices, call: OperatorCall, body: NewModule) -> ModuleOut:
     plant_id, module = call.id_of("plantId"), body.build()
     ambient_id = read_optional_id("body", "ambientId", body.ambient_id)
@@ -88,7 +88,7 @@ async def create_module(services: ManagementServices, call: OperatorCall, body: 
 
 
 @OPERATIONS.add(
-    "PATCH", "/plants/{plantId}/modules/{moduleId}", "Change a module: its name, ambient, driver or options", errors=(409, 422)
+    "PATCH /plants/{plantId}/modules/{moduleId}", "Change a module: its name, ambient, driver or options", errors=(409, 422)
 )
 async def change_module(services: ManagementServices, call: OperatorCall, body: ModuleChange) -> ChangedModuleOut:
     plant_id, module_id = call.id_of("plantId"), call.id_of("moduleId")
@@ -100,8 +100,7 @@ async def change_module(services: ManagementServices, call: OperatorCall, body: 
 
 
 @OPERATIONS.add(
-    "DELETE",
-    "/plants/{plantId}/modules/{moduleId}",
+    "DELETE /plants/{plantId}/modules/{moduleId}",
     "Delete a module with its state and its readings; refused while a scene or another module needs it",
     errors=(409, 422),
 )

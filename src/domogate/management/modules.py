@@ -102,8 +102,7 @@ class ModulePage(Page, frozen=True, forbid_unknown_fields=True):
 
 
 @OPERATIONS.add(
-    "GET",
-    "/plants/{plantId}/modules",
+    "GET /plants/{plantId}/modules",
     "The modules of a plant, sorted by id, with their states; for a module that cannot be reached, also the reason",
 )
 async def list_modules(services: ManagementServices, call: OperatorCall, query: ModulePage) -> Listing[ModuleOut]:
@@ -117,9 +116,7 @@ async def list_modules(services: ManagementServices, call: OperatorCall, query: 
     return page_of(wanted, query, lambda view: view.module.id, lambda view: module_out(view, ambient_of.get(view.module.id)))
 
 
-@OPERATIONS.add(
-    "GET", "/modules", "The modules of all plants, sorted by id, with their plants, ambients and states; with filters"
-)
+@OPERATIONS.add("GET /modules", "The modules of all plants, sorted by id, with their plants, ambients and states; with filters")
 async def list_all_modules(services: ManagementServices, _call: OperatorCall, query: ModuleSearch) -> Listing[ModuleInPlantOut]:
     wanted = ModuleFilter(
         query.text,
@@ -135,7 +132,7 @@ async def list_all_modules(services: ManagementServices, _call: OperatorCall, qu
     return first_page(found, query.limit, lambda one: one.module.id, _in_plant_out)
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}", "One module and its last known state")
+@OPERATIONS.add("GET /plants/{plantId}/modules/{moduleId}", "One module and its last known state")
 async def get_module(services: ManagementServices, call: OperatorCall) -> ModuleOut:
     plant = await find_plant(services, call)
     return _show(plant, find_module(plant, call))
@@ -147,8 +144,7 @@ async def show_module(services: ManagementServices, plant_id: Id, module_id: Id)
 
 
 @OPERATIONS.add(
-    "POST",
-    "/plants/{plantId}/modules/{moduleId}/commands",
+    "POST /plants/{plantId}/modules/{moduleId}/commands",
     "Send a command to a module; the answer comes at most 0.25 s after the device deadline and has the result",
     header=_IDEMPOTENCY_KEY,
     errors=(409,),
@@ -173,8 +169,7 @@ async def command_module(services: ManagementServices, call: OperatorCall, body:
 
 
 @OPERATIONS.add(
-    "POST",
-    "/plants/{plantId}/modules/{moduleId}/run",
+    "POST /plants/{plantId}/modules/{moduleId}/run",
     "Run a scene; listOrders shows the results of its steps",
     errors=(400, 409),
 )

@@ -60,7 +60,7 @@ class OrderPage(NamedPage, frozen=True, forbid_unknown_fields=True, rename="came
     open: Annotated[bool, Meta(description="Only orders that have not ended.")] = False
 
 
-@OPERATIONS.add("GET", "/orders", "Commands and their results; the newest is first")
+@OPERATIONS.add("GET /orders", "Commands and their results; the newest is first")
 async def list_orders(services: ManagementServices, _call: OperatorCall, query: OrderPage) -> Listing[OrderOut]:
     plant_id = read_optional_id("query", "plantId", query.plant_id)
     module_id = read_optional_id("query", "moduleId", query.module_id)
@@ -85,7 +85,7 @@ def _read_time(cursor: str) -> float:
         raise wrong_cursor() from None
 
 
-@OPERATIONS.add("GET", "/orders/{orderId}", "One order; if the command had an Idempotency-Key, this key is the id of the order")
+@OPERATIONS.add("GET /orders/{orderId}", "One order; if the command had an Idempotency-Key, this key is the id of the order")
 async def get_order(services: ManagementServices, call: OperatorCall) -> OrderOut:
     record = await services.store.find_order(call.path["orderId"])
     if record is None:

@@ -158,7 +158,7 @@ class OverviewOut(OutputModel, frozen=True):
     minutes: tuple[ActivityOut, ...]
 
 
-@OPERATIONS.add("GET", "/overview", "The state of the gateway: problems, counts, and the last hour by minute")
+@OPERATIONS.add("GET /overview", "The state of the gateway: problems, counts, and the last hour by minute")
 async def get_overview(services: ManagementServices, _call: OperatorCall) -> OverviewOut:
     status = services.status
     activity = await status.monitor.read()

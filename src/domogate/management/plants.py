@@ -107,14 +107,14 @@ class InvitationOut(OutputModel, frozen=True):
     link: LinkOut | None
 
 
-@OPERATIONS.add("GET", "/plants", "All plants, sorted by id, including removed plants")
+@OPERATIONS.add("GET /plants", "All plants, sorted by id, including removed plants")
 async def list_plants(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[PlantOut]:
     after = read_optional_id("query", "after", query.after)
     found = await services.store.list_plants(after, query.limit + 1)
     return first_page(found, query.limit, lambda plant: plant.id, plant_out)
 
 
-@OPERATIONS.add("POST", "/plants", "Create a plant without floors and modules", status=201, errors=(422,))
+@OPERATIONS.add("POST /plants", "Create a plant without floors and modules", status=201, errors=(422,))
 async def create_plant(services: ManagementServices, call: OperatorCall, body: NewPlant) -> PlantOut:
     owner = await _find_owner(services, body.owner)
     plant = await services.editor.create(
@@ -130,14 +130,13 @@ async def create_plant(services: ManagementServices, call: OperatorCall, body: N
     return plant_out(await services.people.get_plant(plant.id))
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}", "One plant with its people")
+@OPERATIONS.add("GET /plants/{plantId}", "One plant with its people")
 async def get_plant(services: ManagementServices, call: OperatorCall) -> PlantOut:
     return plant_out(await services.people.get_plant(call.id_of("plantId")))
 
 
 @OPERATIONS.add(
-    "PATCH",
-    "/plants/{plantId}",
+    "PATCH /plants/{plantId}",
     "Change the name, the type, the owner, the address or the time zone of a plant; remove it, or bring it back",
     errors=(409, 422),
 )
@@ -157,8 +156,7 @@ async def change_plant(services: ManagementServices, call: OperatorCall, body: P
 
 
 @OPERATIONS.add(
-    "POST",
-    "/plants/{plantId}/invitations",
+    "POST /plants/{plantId}/invitations",
     "Invite a person by e-mail; an active user becomes a member at once",
     status=201,
     errors=(409, 422, 502),
@@ -175,14 +173,13 @@ async def invite(services: ManagementServices, call: OperatorCall, body: NewInvi
     )
 
 
-@OPERATIONS.add("DELETE", "/plants/{plantId}/invitations/{email}", "Withdraw an invitation that was not accepted yet")
+@OPERATIONS.add("DELETE /plants/{plantId}/invitations/{email}", "Withdraw an invitation that was not accepted yet")
 async def withdraw_invitation(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.withdraw_invitation(call.id_of("plantId"), call.path["email"], by=call.caller)
 
 
 @OPERATIONS.add(
-    "PATCH",
-    "/plants/{plantId}/invitations/{email}",
+    "PATCH /plants/{plantId}/invitations/{email}",
     "Replace the limits of an invitation that was not accepted yet; null removes them",
     errors=(422,),
 )
@@ -193,8 +190,7 @@ async def change_invitation(services: ManagementServices, call: OperatorCall, bo
 
 
 @OPERATIONS.add(
-    "GET",
-    "/plants/{plantId}/invitation-links",
+    "GET /plants/{plantId}/invitation-links",
     "The owner's invitation links that work, without their URLs; the newest is first",
 )
 async def list_invitation_links(services: ManagementServices, call: OperatorCall) -> Listing[OwnersLinkOut]:
@@ -204,18 +200,18 @@ async def list_invitation_links(services: ManagementServices, call: OperatorCall
     return Listing([OwnersLinkOut.of(link, email=owner.email) for link in links])
 
 
-@OPERATIONS.add("DELETE", "/plants/{plantId}/invitation-links/{linkId}", "Withdraw an invitation link of the owner")
+@OPERATIONS.add("DELETE /plants/{plantId}/invitation-links/{linkId}", "Withdraw an invitation link of the owner")
 async def withdraw_invitation_link(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.withdraw_invitation_link(call.id_of("plantId"), call.id_of("linkId"), by=call.caller)
 
 
-@OPERATIONS.add("PUT", "/plants/{plantId}/allowed/{userId}", "Allow a user to use the plant")
+@OPERATIONS.add("PUT /plants/{plantId}/allowed/{userId}", "Allow a user to use the plant")
 async def allow_user(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.allow(call.id_of("plantId"), call.id_of("userId"), by=call.caller)
 
 
 @OPERATIONS.add(
-    "PATCH", "/plants/{plantId}/allowed/{userId}", "Replace the limits of a member; null removes them", errors=(409, 422)
+    "PATCH /plants/{plantId}/allowed/{userId}", "Replace the limits of a member; null removes them", errors=(409, 422)
 )
 async def change_member(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:
     plant_id, limits = call.id_of("plantId"), read_limits(body.limits)
@@ -224,8 +220,7 @@ async def change_member(services: ManagementServices, call: OperatorCall, body: 
 
 
 @OPERATIONS.add(
-    "DELETE",
-    "/plants/{plantId}/allowed/{userId}",
+    "DELETE /plants/{plantId}/allowed/{userId}",
     "Withdraw a user's access to the plant; the owner's access cannot be withdrawn",
     errors=(409,),
 )

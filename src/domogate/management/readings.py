@@ -55,7 +55,7 @@ class ReadingPage(Page, frozen=True, forbid_unknown_fields=True):
     ) = None
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}/readings", "The readings of a module; the oldest is first")
+@OPERATIONS.add("GET /plants/{plantId}/modules/{moduleId}/readings", "The readings of a module; the oldest is first")
 async def list_readings(services: ManagementServices, call: OperatorCall, query: ReadingPage) -> Listing[MeasurementOut]:
     module = find_module(await find_plant(services, call), call).module
     since, until = read_period(query.since, query.until, services.clock.now())

@@ -90,7 +90,7 @@ class ContentOut(OutputModel, frozen=True):
     modules: int
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/content", "The floors and ambients of a plant")
+@OPERATIONS.add("GET /plants/{plantId}/content", "The floors and ambients of a plant")
 async def get_content(services: ManagementServices, call: OperatorCall) -> ContentOut:
     topology = (await find_plant(services, call)).topology
     return ContentOut(
@@ -100,7 +100,7 @@ async def get_content(services: ManagementServices, call: OperatorCall) -> Conte
     )
 
 
-@OPERATIONS.add("POST", "/plants/{plantId}/floors", "Add a floor", status=201, errors=(409, 422))
+@OPERATIONS.add("POST /plants/{plantId}/floors", "Add a floor", status=201, errors=(409, 422))
 async def create_floor(services: ManagementServices, call: OperatorCall, body: NewFloor) -> FloorOut:
     plant_id, floor = call.id_of("plantId"), new_floor(body.name)
     await services.editor.change_content(plant_id, lambda draft: draft.floors.update({floor.id: floor}))
@@ -108,7 +108,7 @@ async def create_floor(services: ManagementServices, call: OperatorCall, body: N
     return _floor_out(floor)
 
 
-@OPERATIONS.add("PATCH", "/plants/{plantId}/floors/{floorId}", "Rename a floor", errors=(409, 422))
+@OPERATIONS.add("PATCH /plants/{plantId}/floors/{floorId}", "Rename a floor", errors=(409, 422))
 async def change_floor(services: ManagementServices, call: OperatorCall, body: NewFloor) -> ChangedFloorOut:
     plant_id, floor_id = call.id_of("plantId"), call.id_of("floorId")
 
@@ -122,14 +122,14 @@ async def change_floor(services: ManagementServices, call: OperatorCall, body: N
     return ChangedFloorOut(_floor_out(after), FormerFloorOut(before.name))
 
 
-@OPERATIONS.add("DELETE", "/plants/{plantId}/floors/{floorId}", "Delete a floor without ambients", errors=(409,))
+@OPERATIONS.add("DELETE /plants/{plantId}/floors/{floorId}", "Delete a floor without ambients", errors=(409,))
 async def delete_floor(services: ManagementServices, call: OperatorCall) -> None:
     plant_id, floor_id = call.id_of("plantId"), call.id_of("floorId")
     await services.editor.change_content(plant_id, lambda draft: draft.remove_floor(floor_id))
     note_change(services, call, plant_id, "floor deleted", floor=floor_id)
 
 
-@OPERATIONS.add("POST", "/plants/{plantId}/ambients", "Add an ambient (a room)", status=201, errors=(409, 422))
+@OPERATIONS.add("POST /plants/{plantId}/ambients", "Add an ambient (a room)", status=201, errors=(409, 422))
 async def create_ambient(services: ManagementServices, call: OperatorCall, body: NewAmbient) -> AmbientOut:
     plant_id, ambient = call.id_of("plantId"), new_ambient(body.name, body.type)
     floor_id = read_optional_id("body", "floorId", body.floor_id)
@@ -138,9 +138,7 @@ async def create_ambient(services: ManagementServices, call: OperatorCall, body:
     return _ambient_out(ambient, floor_id)
 
 
-@OPERATIONS.add(
-    "PATCH", "/plants/{plantId}/ambients/{ambientId}", "Change an ambient: its name, type or floor", errors=(409, 422)
-)
+@OPERATIONS.add("PATCH /plants/{plantId}/ambients/{ambientId}", "Change an ambient: its name, type or floor", errors=(409, 422))
 async def change_ambient(services: ManagementServices, call: OperatorCall, body: AmbientChange) -> ChangedAmbientOut:
     plant_id, ambient_id = call.id_of("plantId"), call.id_of("ambientId")
     fields = read_change(body, "floor_id", "floorId")
@@ -151,7 +149,7 @@ async def change_ambient(services: ManagementServices, call: OperatorCall, body:
     return ChangedAmbientOut(_ambient_out(*after), FormerAmbientOut(before.name, before.type, on_floor))
 
 
-@OPERATIONS.add("DELETE", "/plants/{plantId}/ambients/{ambientId}", "Delete an ambient without modules", errors=(409,))
+@OPERATIONS.add("DELETE /plants/{plantId}/ambients/{ambientId}", "Delete an ambient without modules", errors=(409,))
 async def delete_ambient(services: ManagementServices, call: OperatorCall) -> None:
     plant_id, ambient_id = call.id_of("plantId"), call.id_of("ambientId")
     await services.editor.change_content(plant_id, lambda draft: draft.remove_ambient(ambient_id))

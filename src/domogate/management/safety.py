@@ -59,16 +59,13 @@ class LogbookPage(Page, frozen=True, forbid_unknown_fields=True):
     kind: Annotated[LogbookKind, Meta(description="Only entries of this kind.")] | None = None
 
 
-@OPERATIONS.add(
-    "GET", "/plants/{plantId}/safety", "A site of emergency lighting: state, tests, and when the next tests are due"
-)
+@OPERATIONS.add("GET /plants/{plantId}/safety", "A site of emergency lighting: state, tests, and when the next tests are due")
 async def get_safety(services: ManagementServices, call: OperatorCall) -> SafetySiteOut:
     return safety_site_out(await _logbook(services).read_site(call.id_of("plantId")))
 
 
 @OPERATIONS.add(
-    "GET",
-    "/plants/{plantId}/safety/report",
+    "GET /plants/{plantId}/safety/report",
     "The safety report of a site, as PDF, or one table of the report as CSV",
     media_types=(PDF, CSV),
     errors=(422,),
@@ -89,14 +86,14 @@ async def get_safety_report(services: ManagementServices, call: OperatorCall, qu
 
 
 @OPERATIONS.add(
-    "GET", "/plants/{plantId}/spare-parts-order", "The spare parts that the present failures need, and how many of each part"
+    "GET /plants/{plantId}/spare-parts-order", "The spare parts that the present failures need, and how many of each part"
 )
 async def get_spare_parts_order(services: ManagementServices, call: OperatorCall) -> SparePartsOrderOut:
     logbook = _logbook(services)
     return SparePartsOrderOut.of(await logbook.list_orders(await logbook.read_site(call.id_of("plantId"))))
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/logbook", "The logbook of a site, in the order in which it was written")
+@OPERATIONS.add("GET /plants/{plantId}/logbook", "The logbook of a site, in the order in which it was written")
 async def list_logbook(services: ManagementServices, call: OperatorCall, query: LogbookPage) -> Listing[LogbookEntryOut]:
     since, until = read_query_time("since", query.since) or 0.0, read_query_time("until", query.until)
     wanted = LogbookFilter(since, until, () if query.kind is None else (query.kind,))
@@ -106,8 +103,7 @@ async def list_logbook(services: ManagementServices, call: OperatorCall, query: 
 
 
 @OPERATIONS.add(
-    "POST",
-    "/plants/{plantId}/logbook",
+    "POST /plants/{plantId}/logbook",
     "Write an entry of a person into the logbook; the entry cannot be changed afterwards",
     status=201,
     errors=(422,),

@@ -35,12 +35,12 @@ class LogLineOut(OutputModel, frozen=True):
     text: str
 
 
-@SETTINGS.add("GET", "/settings", "The settings of the gateway that answers, and where each came from; secrets are not shown")
+@SETTINGS.add("GET /settings", "The settings of the gateway that answers, and where each came from; secrets are not shown")
 async def list_settings(services: ManagementServices, _call: OperatorCall) -> OwnListing[SettingOut]:
     return services.status.own_list(services.status.list_settings())
 
 
-@LOGS.add("GET", "/logs", "The last lines of the log of the gateway that answers; the oldest is first")
+@LOGS.add("GET /logs", "The last lines of the log of the gateway that answers; the oldest is first")
 async def list_logs(services: ManagementServices, _call: OperatorCall, query: LogQuery) -> OwnListing[LogLineOut]:
     levels = list(LogLevel)
     wanted = levels[levels.index(query.level) :]

@@ -131,7 +131,7 @@ class UserPage(Page, frozen=True, forbid_unknown_fields=True):
     email: Annotated[str, Meta(description="Only the user with this e-mail.")] | None = None
 
 
-@OPERATIONS.add("GET", "/users", "The users, sorted by id")
+@OPERATIONS.add("GET /users", "The users, sorted by id")
 async def list_users(services: ManagementServices, _call: OperatorCall, query: UserPage) -> Listing[UserOut]:
     if query.email is not None:
         found = await services.store.find_user_by_email(query.email)
@@ -139,9 +139,7 @@ async def list_users(services: ManagementServices, _call: OperatorCall, query: U
     return page_of(await services.store.list_users(), query, lambda user: user.id, user_out)
 
 
-@OPERATIONS.add(
-    "POST", "/users", "Create a user, who sets the password with a one-time link", status=201, errors=(409, 422, 502)
-)
+@OPERATIONS.add("POST /users", "Create a user, who sets the password with a one-time link", status=201, errors=(409, 422, 502))
 async def create_user(services: ManagementServices, call: OperatorCall, body: NewUser) -> CreatedUserOut:
     user, link = await services.people.create_user(
         body.email, body.name, operator=body.operator, show_link=body.show_link, by=call.caller
@@ -149,14 +147,13 @@ async def create_user(services: ManagementServices, call: OperatorCall, body: Ne
     return CreatedUserOut(user_out(user), LinkOut.of(link))
 
 
-@OPERATIONS.add("GET", "/users/{userId}", "One user")
+@OPERATIONS.add("GET /users/{userId}", "One user")
 async def get_user(services: ManagementServices, call: OperatorCall) -> UserOut:
     return user_out(await services.people.get_user(call.id_of("userId")))
 
 
 @OPERATIONS.add(
-    "PATCH",
-    "/users/{userId}",
+    "PATCH /users/{userId}",
     "Change the e-mail, the name, the language, the standing, or whether the user is an operator",
     errors=(409, 422),
 )
@@ -184,15 +181,14 @@ async def change_user(services: ManagementServices, call: OperatorCall, body: Us
 
 
 @OPERATIONS.add(
-    "DELETE", "/users/{userId}", "Delete a user and all data of the user; refused while the user owns plants", errors=(409,)
+    "DELETE /users/{userId}", "Delete a user and all data of the user; refused while the user owns plants", errors=(409,)
 )
 async def delete_user(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.delete_user(call.id_of("userId"), by=call.caller)
 
 
 @OPERATIONS.add(
-    "POST",
-    "/users/{userId}/password-link",
+    "POST /users/{userId}/password-link",
     "Make a new one-time link to set the password; earlier links stop working",
     status=201,
     errors=(502,),
@@ -203,8 +199,7 @@ async def issue_password_link(services: ManagementServices, call: OperatorCall, 
 
 
 @OPERATIONS.add(
-    "DELETE",
-    "/users/{userId}/second-factor",
+    "DELETE /users/{userId}/second-factor",
     "Remove the second factor of a user who lost it: authenticator app, passkeys and recovery codes",
     errors=(409,),
 )
@@ -212,24 +207,23 @@ async def reset_second_factor(services: ManagementServices, call: OperatorCall) 
     await services.people.reset_second_factor(call.id_of("userId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/passkeys", "The passkeys of the user")
+@OPERATIONS.add("GET /users/{userId}/passkeys", "The passkeys of the user")
 async def list_passkeys(services: ManagementServices, call: OperatorCall) -> Listing[PasskeyOut]:
     return await _list_of_user(services, call, services.store.list_passkeys, PasskeyOut.of)
 
 
-@OPERATIONS.add("DELETE", "/users/{userId}/passkeys/{passkeyId}", "Remove a passkey, for example of a lost device")
+@OPERATIONS.add("DELETE /users/{userId}/passkeys/{passkeyId}", "Remove a passkey, for example of a lost device")
 async def remove_passkey(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.remove_passkey(call.id_of("userId"), call.id_of("passkeyId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/external-accounts", "The accounts at other issuers that are bound to the user")
+@OPERATIONS.add("GET /users/{userId}/external-accounts", "The accounts at other issuers that are bound to the user")
 async def list_external_accounts(services: ManagementServices, call: OperatorCall) -> Listing[ExternalAccountOut]:
     return await _list_of_user(services, call, services.store.list_external_accounts, ExternalAccountOut.of)
 
 
 @OPERATIONS.add(
-    "DELETE",
-    "/users/{userId}/external-accounts",
+    "DELETE /users/{userId}/external-accounts",
     "Unbind all accounts at other issuers; the next token with the user's e-mail address binds an account again",
     errors=(409,),
 )
@@ -237,32 +231,32 @@ async def unbind_external_accounts(services: ManagementServices, call: OperatorC
     await services.people.unbind_external_accounts(call.id_of("userId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/sessions", "The browsers in which the user is logged in")
+@OPERATIONS.add("GET /users/{userId}/sessions", "The browsers in which the user is logged in")
 async def list_sessions(services: ManagementServices, call: OperatorCall) -> Listing[SessionOut]:
     return await _list_of_user(services, call, services.store.list_sessions, _session_out)
 
 
-@OPERATIONS.add("DELETE", "/users/{userId}/sessions", "Log the user out of every browser")
+@OPERATIONS.add("DELETE /users/{userId}/sessions", "Log the user out of every browser")
 async def end_sessions(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.end_sessions(call.id_of("userId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/grants", "The grants that the user gave to applications")
+@OPERATIONS.add("GET /users/{userId}/grants", "The grants that the user gave to applications")
 async def list_grants(services: ManagementServices, call: OperatorCall) -> Listing[GrantOut]:
     return await _list_of_user(services, call, services.store.list_grants, _grant_out)
 
 
-@OPERATIONS.add("DELETE", "/users/{userId}/grants/{grantId}", "Revoke a grant; its tokens are refused from now on")
+@OPERATIONS.add("DELETE /users/{userId}/grants/{grantId}", "Revoke a grant; its tokens are refused from now on")
 async def revoke_grant(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.revoke_grant(call.id_of("userId"), call.id_of("grantId"), by=call.caller)
 
 
-@OPERATIONS.add("DELETE", "/users/{userId}/grants", "Revoke all grants that the user gave to applications")
+@OPERATIONS.add("DELETE /users/{userId}/grants", "Revoke all grants that the user gave to applications")
 async def revoke_grants(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.revoke_grants(call.id_of("userId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/plants", "The plants that the user owns or may use")
+@OPERATIONS.add("GET /users/{userId}/plants", "The plants that the user owns or may use")
 async def list_plants_of_user(services: ManagementServices, call: OperatorCall) -> Listing[PlantOut]:
     user = await services.people.get_user(call.id_of("userId"))
     return Listing([plant_out(plant) for plant in (await services.store.list_plants_of(user.id))[0]])

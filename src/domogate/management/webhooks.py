@@ -63,26 +63,25 @@ def _administration(services: ManagementServices) -> WebhookAdministration:
     return WebhookAdministration(services.store, services.clock, services.audit)
 
 
-@OPERATIONS.add("GET", "/webhooks", "Webhooks of all applications with their health, sorted by id")
+@OPERATIONS.add("GET /webhooks", "Webhooks of all applications with their health, sorted by id")
 async def list_webhooks(services: ManagementServices, _call: OperatorCall, query: WebhookPage) -> Listing[WebhookOut]:
     plant_id = read_optional_id("query", "plantId", query.plant_id)
     found = await _administration(services).list(plant_id, with_dead=query.dead_letters)
     return page_of(found, query, lambda webhook: webhook.id, webhook_out)
 
 
-@OPERATIONS.add("GET", "/webhooks/{webhookId}", "One webhook, without its secret")
+@OPERATIONS.add("GET /webhooks/{webhookId}", "One webhook, without its secret")
 async def get_webhook(services: ManagementServices, call: OperatorCall) -> WebhookOut:
     return webhook_out(await _administration(services).get(call.id_of("webhookId")))
 
 
-@OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "Remove a webhook and its pending deliveries")
+@OPERATIONS.add("DELETE /webhooks/{webhookId}", "Remove a webhook and its pending deliveries")
 async def remove_webhook(services: ManagementServices, call: OperatorCall) -> None:
     await _administration(services).remove(call.id_of("webhookId"), who=call.caller.user_id, address=call.address)
 
 
 @OPERATIONS.add(
-    "GET",
-    "/webhooks/{webhookId}/deliveries",
+    "GET /webhooks/{webhookId}/deliveries",
     "The last attempts to deliver events, without the attempts of other gateways of the cluster; the newest is first",
 )
 async def list_deliveries(services: ManagementServices, call: OperatorCall) -> OwnListing[DeliveryOut]:
@@ -92,8 +91,7 @@ async def list_deliveries(services: ManagementServices, call: OperatorCall) -> O
 
 
 @OPERATIONS.add(
-    "POST",
-    "/webhooks/{webhookId}/test",
+    "POST /webhooks/{webhookId}/test",
     "Post a test event now, and show the receiver's answer",
     errors={409: "The webhook has ended", 429: "The operator sent too many test events; see Retry-After"},
 )
@@ -101,7 +99,7 @@ async def test_webhook(services: ManagementServices, call: OperatorCall) -> Ping
     return PingOut.of(await services.webhooks.ping_as_operator(call.id_of("webhookId"), call.caller.user_id))
 
 
-@OPERATIONS.add("GET", "/webhooks/{webhookId}/dead-letters", "Dead letters, sorted by id: events whose delivery was given up")
+@OPERATIONS.add("GET /webhooks/{webhookId}/dead-letters", "Dead letters, sorted by id: events whose delivery was given up")
 async def list_dead_letters(services: ManagementServices, call: OperatorCall, query: NamedPage) -> Listing[NamedDeadLetterOut]:
     webhook_id = call.id_of("webhookId")
     found = await _administration(services).list_dead(webhook_id, after=query.after_number, limit=query.limit + 1)
@@ -115,7 +113,7 @@ async def list_dead_letters(services: ManagementServices, call: OperatorCall, qu
 
 
 @OPERATIONS.add(
-    "POST", "/webhooks/{webhookId}/dead-letters/replay", "Deliver the given dead letters again, or all of them", errors=(409,)
+    "POST /webhooks/{webhookId}/dead-letters/replay", "Deliver the given dead letters again, or all of them", errors=(409,)
 )
 async def replay_dead_letters(services: ManagementServices, call: OperatorCall, body: ReplayRequest) -> ReplayedOut:
     webhook_id, who = call.id_of("webhookId"), call.caller.user_id

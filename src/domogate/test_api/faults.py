@@ -73,12 +73,12 @@ def _to_output(rule: FaultRule) -> KitFaultOut:
     return KitFaultOut.of(rule, rule.wanted, fault=rule.kind, applied=None if rule.kind in OF_DEVICES else rule.applied)
 
 
-@OPERATIONS.add("GET", "/faults", "The faults, in the order in which they were added")
+@OPERATIONS.add("GET /faults", "The faults, in the order in which they were added")
 async def list_faults(services: KitServices, _call: TestCall) -> Listing[KitFaultOut]:
     return Listing([_to_output(rule) for rule in services.rules.list()])
 
 
-@OPERATIONS.add("POST", "/faults", "Add a fault", status=201, errors={409: "There are too many faults", 404: "", 422: ""})
+@OPERATIONS.add("POST /faults", "Add a fault", status=201, errors={409: "There are too many faults", 404: "", 422: ""})
 async def add_fault(services: KitServices, call: TestCall, body: NewKitFault) -> KitFaultOut:
     rule = await _read_rule(services, body)
     if rule.kind in OF_DEVICES:
@@ -144,13 +144,13 @@ async def _find_key(services: KitServices, name: str) -> str:
     raise NotFound(f"There is no subscription key with the name {name!r}.")
 
 
-@OPERATIONS.add("DELETE", "/faults", "Delete all faults")
+@OPERATIONS.add("DELETE /faults", "Delete all faults")
 async def clear_faults(services: KitServices, call: TestCall) -> None:
     for rule in services.rules.list():
         await _delete(services, call, rule)
 
 
-@OPERATIONS.add("DELETE", "/faults/{faultId}", "Delete a fault")
+@OPERATIONS.add("DELETE /faults/{faultId}", "Delete a fault")
 async def delete_fault(services: KitServices, call: TestCall) -> None:
     rule = services.rules.find(call.id_of("faultId"))
     if rule is None:

@@ -119,14 +119,13 @@ class TrafficFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     operation: Annotated[str, Meta(description="Only requests of this operation: its name or its id.")] | None = None
 
 
-@OPERATIONS.add("POST", "/reset", "Return to the state after the start, or after the estate was replaced")
+@OPERATIONS.add("POST /reset", "Return to the state after the start, or after the estate was replaced")
 async def reset(services: KitServices, _call: TestCall) -> None:
     await services.gateway.reset()
 
 
 @OPERATIONS.add(
-    "POST",
-    "/estate",
+    "POST /estate",
     "Start again with another estate; later resets return to this estate",
     errors={422: "The estate has mistakes"},
     max_body=2 * MAX_DOCUMENT,
@@ -136,25 +135,25 @@ async def replace_estate(services: KitServices, _call: TestCall, body: NewEstate
     return EstateContentOut.of(await services.gateway.replace_estate(document))
 
 
-@OPERATIONS.add("POST", "/tokens", "Issue tokens for a user, without a login", status=201, errors=(404, 422))
+@OPERATIONS.add("POST /tokens", "Issue tokens for a user, without a login", status=201, errors=(404, 422))
 async def issue_tokens(services: KitServices, _call: TestCall, body: NewTokens) -> TokensOut:
     plants = None if body.plants is None else frozenset(read_id("body", "plants", plant) for plant in body.plants)
     request = TokenRequest(body.user, body.scopes, plants, body.client, body.seconds)
     return TokensOut.of(await services.gateway.issue_tokens(request))
 
 
-@OPERATIONS.add("POST", "/time", "Move the time of the gateway forward")
+@OPERATIONS.add("POST /time", "Move the time of the gateway forward")
 async def advance_time(services: KitServices, _call: TestCall, body: TimeLeap) -> TimeOut:
     await services.gateway.advance(body.seconds)
     return TimeOut(to_datetime(services.clock.now()))
 
 
-@OPERATIONS.add("GET", "/time", "The time of the gateway")
+@OPERATIONS.add("GET /time", "The time of the gateway")
 async def get_time(services: KitServices, _call: TestCall) -> TimeOut:
     return TimeOut(to_datetime(services.clock.now()))
 
 
-@OPERATIONS.add("GET", "/commands", "The commands that the gateway sent or tried to send to modules; the oldest is first")
+@OPERATIONS.add("GET /commands", "The commands that the gateway sent or tried to send to modules; the oldest is first")
 async def list_commands(services: KitServices, _call: TestCall, query: CommandFilter) -> Listing[CommandOut]:
     plant_id = read_optional_id("query", "plantId", query.plant_id)
     module_id = read_optional_id("query", "moduleId", query.module_id)
@@ -168,7 +167,7 @@ def _command_out(record: OrderRecord) -> CommandOut:
 
 
 @OPERATIONS.add(
-    "GET", "/traffic", "The last requests and their answers, without secrets; the oldest of them is first", errors=(422,)
+    "GET /traffic", "The last requests and their answers, without secrets; the oldest of them is first", errors=(422,)
 )
 async def list_traffic(services: KitServices, _call: TestCall, query: TrafficFilter) -> Listing[ExchangeOut]:
     wanted = None if query.operation is None else find_operation(services.operations, query.operation).name

@@ -42,8 +42,7 @@ def _admit(services: TicketServices, address: str) -> None:
 
 
 @OPERATIONS.add(
-    "POST",
-    "/redeem",
+    "POST /redeem",
     "Redeem a ticket",
     anonymous=True,
     admit=_admit,
@@ -59,8 +58,7 @@ async def redeem(services: TicketServices, call: Call[None], body: RedemptionReq
 
 
 @OPERATIONS.add(
-    "GET",
-    "/picture",
+    "GET /picture",
     "The camera's present picture",
     success="A picture; clients must not store it",
     media_types=("image/png", "image/jpeg"),

@@ -31,41 +31,41 @@ _SIGNED = {
 }
 
 
-@OPERATIONS.add("POST", "", "Register a URL for a plant's events", status=201, errors=(403, 404, 409, 422))
+@OPERATIONS.add("POST", "Register a URL for a plant's events", status=201, errors=(403, 404, 409, 422))
 async def register_webhook(webhooks: Webhooks, call: Call[Caller], body: NewWebhook) -> CreatedWebhookOut:
     plant_id = read_id("body", "plantId", body.plant_id)
     created = await webhooks.register(call.caller.principal, plant_id, body.url, kinds=body.kinds, address=call.address)
     return created_webhook_out(created)
 
 
-@OPERATIONS.add("GET", "", "The webhooks of the application for this user, the oldest first")
+@OPERATIONS.add("GET", "The webhooks of the application for this user, the oldest first")
 async def list_webhooks(webhooks: Webhooks, call: Call[Caller]) -> WebhooksOut:
     return WebhooksOut([webhook_out(one) for one in await webhooks.list_own(call.caller.principal)])
 
 
-@OPERATIONS.add("GET", "/{webhookId}", "One webhook and its health")
+@OPERATIONS.add("GET /{webhookId}", "One webhook and its health")
 async def get_webhook(webhooks: Webhooks, call: Call[Caller]) -> WebhookOut:
     return webhook_out(await webhooks.get_own(call.caller.principal, call.id_of("webhookId")))
 
 
-@OPERATIONS.add("DELETE", "/{webhookId}", "Remove a webhook: nothing is posted from then on")
+@OPERATIONS.add("DELETE /{webhookId}", "Remove a webhook: nothing is posted from then on")
 async def remove_webhook(webhooks: Webhooks, call: Call[Caller]) -> None:
     await webhooks.remove(call.caller.principal, call.id_of("webhookId"), address=call.address)
 
 
-@OPERATIONS.add("POST", "/{webhookId}/secret", "Make a new secret; it signs the next delivery", errors=(409,))
+@OPERATIONS.add("POST /{webhookId}/secret", "Make a new secret; it signs the next delivery", errors=(409,))
 async def renew_webhook_secret(webhooks: Webhooks, call: Call[Caller]) -> WebhookSecretOut:
     secret = await webhooks.renew_secret(call.caller.principal, call.id_of("webhookId"), address=call.address)
     return WebhookSecretOut(secret)
 
 
-@OPERATIONS.add("POST", "/{webhookId}/test", "Post a test event now, and show the receiver's answer", errors=(403, 409))
+@OPERATIONS.add("POST /{webhookId}/test", "Post a test event now, and show the receiver's answer", errors=(403, 409))
 async def test_webhook(webhooks: Webhooks, call: Call[Caller]) -> PingOut:
     return PingOut.of(await webhooks.ping(call.caller.principal, call.id_of("webhookId")))
 
 
 @OPERATIONS.add(
-    "GET", "/{webhookId}/dead-letters", "Events whose delivery was given up (dead letters), sorted by id", errors=(403,)
+    "GET /{webhookId}/dead-letters", "Events whose delivery was given up (dead letters), sorted by id", errors=(403,)
 )
 async def list_dead_letters(webhooks: Webhooks, call: Call[Caller], query: DeadLetterPage) -> Listing[DeadLetterOut]:
     webhook_id = call.id_of("webhookId")
@@ -74,7 +74,7 @@ async def list_dead_letters(webhooks: Webhooks, call: Call[Caller], query: DeadL
 
 
 @OPERATIONS.add(
-    "POST", "/{webhookId}/dead-letters/replay", "Deliver the given dead letters again, or all of them", errors=(403, 409)
+    "POST /{webhookId}/dead-letters/replay", "Deliver the given dead letters again, or all of them", errors=(403, 409)
 )
 async def replay_dead_letters(webhooks: Webhooks, call: Call[Caller], body: ReplayRequest) -> ReplayedOut:
     webhook_id = call.id_of("webhookId")
