@@ -6,7 +6,7 @@ import pytest
 
 from domogate.drivers import make_settings, mqtt, separate_settings
 from domogate.drivers.mqtt import MqttBroker
-from domogate.drivers.mqtt.broker_connection import open_connection
+from domogate.drivers.mqtt.broker_connection import ConnectionOptions, open_connection
 from support.driver_bench import PATIENCE
 from support.mosquitto import Mosquitto
 
@@ -20,7 +20,7 @@ class TestGatewaysWithTheSameSettings:
         each = [mqtt.DRIVER.settings_in(separate_settings(settings) if in_a_cluster else settings).brokers[0] for _ in "ab"]
         ids = [one.client_id or "" for one in each]
         assert all(client_id.startswith("gate") for client_id in ids)
-        first, second = [await open_connection(one, one.client_id or "", lambda *_: None) for one in each]
+        first, second = [await open_connection(one, one.client_id or "", ConnectionOptions(lambda *_: None)) for one in each]
         try:
             if in_a_cluster:
                 for connection in (first, second):

@@ -23,6 +23,7 @@ from support.idle_time import skip_time, use_idle_time
 from support.mqtt_setup import zigbee_lamp
 
 BROKER = MqttBroker(url="mqtt://broker.lan")
+IGNORING = broker_connection.ConnectionOptions(lambda *_: None)
 
 
 @pytest.mark.parametrize("away", [1.0, 20.0, *(3600.0 + late for late in range(5))])
@@ -46,9 +47,7 @@ async def test_a_broker_that_is_back_is_found_within_ten_seconds(
     monkeypatch.setattr(
         backoff.Backoff, "next_pause", lambda self, first, longest: next_pause(self, first, longest, (1.0, 1.0))
     )
-    looking = asyncio.create_task(
-        broker_connection.BrokerConnection(BROKER, deliver=lambda *_: None, serve=serve, lost=lambda *_: None).run()
-    )
+    looking = asyncio.create_task(broker_connection.BrokerConnection(BROKER, IGNORING, serve=serve, lost=lambda *_: None).run())
     assert away <= await found <= away + 10
     looking.cancel()
     await asyncio.wait((looking,))
@@ -69,9 +68,7 @@ async def test_a_broker_that_cuts_each_connection_is_not_sought_without_pause(
         await asyncio.sleep(11 if len(opened) == 20 else 0.1)
 
     monkeypatch.setattr(broker_connection, "open_connection", open_connection)
-    seeking = asyncio.create_task(
-        broker_connection.BrokerConnection(BROKER, deliver=lambda *_: None, serve=serve, lost=lambda *_: None).run()
-    )
+    seeking = asyncio.create_task(broker_connection.BrokerConnection(BROKER, IGNORING, serve=serve, lost=lambda *_: None).run())
     await asyncio.sleep(120)
     seeking.cancel()
     await asyncio.wait((seeking,))

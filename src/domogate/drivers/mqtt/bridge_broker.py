@@ -10,7 +10,7 @@ from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.plants import Module
 from domogate.drivers.mqtt.broker import MqttBroker
-from domogate.drivers.mqtt.broker_connection import BrokerConnection
+from domogate.drivers.mqtt.broker_connection import BrokerConnection, ConnectionOptions
 from domogate.drivers.mqtt.connection import Connection, ConnectionLost
 from domogate.drivers.mqtt.packets import FAILURE, words_for
 from domogate.ports import BridgeClient
@@ -53,15 +53,14 @@ class MqttBridgeBroker:
             finally:
                 await cancel(work)
 
-        await BrokerConnection(
-            self._broker,
-            deliver=lambda topic, payload: client.receive(topic.decode(errors="replace"), payload, retained=False),
-            deliver_retained=lambda topic, payload: client.receive(topic.decode(errors="replace"), payload, retained=True),
-            serve=serve,
-            lost=lambda *_: None,  # A bridge has no modules to report as absent.
-            will=client.will,
-            largest_packet=_LARGEST_PACKET,
-        ).run()
+        options = ConnectionOptions(
+            lambda topic, payload: client.receive(topic.decode(errors="replace"), payload, retained=False),
+            lambda topic, payload: client.receive(topic.decode(errors="replace"), payload, retained=True),
+            client.will,
+            _LARGEST_PACKET,
+        )
+        # A bridge has no modules to report as absent.
+        await BrokerConnection(self._broker, options, serve=serve, lost=lambda *_: None).run()
 
 
 class _Served:

@@ -8,6 +8,8 @@ import ssl
 import uuid
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from domogate.common.log import get_logger
 from domogate.domain.reachability import AbsenceReason
 from domogate.drivers.backoff import Backoff
@@ -28,33 +30,27 @@ Serve = Callable[[Connection], Awaitable[None]]
 Lost = Callable[[AbsenceReason, str], None]
 
 
+class ConnectionOptions(msgspec.Struct, frozen=True):
+    """The options of a connection to a broker."""
+
+    deliver: Deliver
+    """Called with the topic and the payload of each message."""
+    deliver_retained: Deliver | None = None
+    """Gets the messages that are marked as retained. If it is None, `deliver` gets them too."""
+    will: tuple[str, bytes] | None = None
+    """The topic and the payload of the last will."""
+    largest_packet: int = LARGEST_PACKET
+
+
 class BrokerConnection:
     """Keeps the connection to a broker open. `serve` is called with each connection and returns when the connection is lost.
 
     `lost` is called with the reason of each loss and of each failed attempt to connect.
     """
 
-    def __init__(
-        self,
-        broker: MqttBroker,
-        *,
-        deliver: Deliver,
-        serve: Serve,
-        lost: Lost,
-        deliver_retained: Deliver | None = None,
-        will: tuple[str, bytes] | None = None,
-        largest_packet: int = LARGEST_PACKET,
-    ) -> None:
-        """`deliver` is called with the topic and the payload of each message.
-
-        `deliver_retained` gets the messages that are marked as retained. If it is None, `deliver` gets them too. `will` is the
-        topic and the payload of the last will.
-        """
+    def __init__(self, broker: MqttBroker, options: ConnectionOptions, *, serve: Serve, lost: Lost) -> None:
         self.broker = broker
-        self._deliver = deliver
-        self._deliver_retained = deliver_retained
-        self._will = will
-        self._largest_packet = largest_packet
+        self._options = options
         self._serve = serve
         self._lost = lost
         self._client_id = broker.client_id or f"domogate-{uuid.uuid4().hex[:16]}"
@@ -68,14 +64,7 @@ class BrokerConnection:
         loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             try:
-                connection = await open_connection(
-                    self.broker,
-                    self._client_id,
-                    self._deliver,
-                    deliver_retained=self._deliver_retained,
-                    will=self._will,
-                    largest_packet=self._largest_packet,
-                )
+                connection = await open_connection(self.broker, self._client_id, self._options)
             except BrokerRefused as refused:
                 self._report_lost(AbsenceReason.REFUSED, f"the broker refused the gateway: {refused}")
             except (ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
@@ -101,66 +90,43 @@ class BrokerConnection:
         self._lost(why, f"{self.broker.url}: {words}")
 
 
-async def open_connection(
-    broker: MqttBroker,
-    client_id: str,
-    deliver: Deliver,
-    *,
-    deliver_retained: Deliver | None = None,
-    will: tuple[str, bytes] | None = None,
-    largest_packet: int = LARGEST_PACKET,
-) -> Connection:
+async def open_connection(broker: MqttBroker, client_id: str, options: ConnectionOptions) -> Connection:
     """Connect and log in with MQTT 5, or with MQTT 3.1.1 if the broker does not support MQTT 5.
 
     MQTT 3.1.1 is also tried if the broker closes the connection. Some old brokers do so when they get MQTT 5. A broker that is
-    starting may do so too. So the next call begins with MQTT 5 again. `BrokerConnection` explains the other arguments.
+    starting may do so too. So the next call begins with MQTT 5 again.
 
     Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if this fails. Raises OSError or UnicodeError if the password
     file cannot be read.
     """
-
-    async def open_with(version: int) -> Connection:
-        return await _open(
-            broker, client_id, version, deliver, deliver_retained=deliver_retained, will=will, largest_packet=largest_packet
-        )
-
     try:
-        return await open_with(V5)
+        return await _open(broker, client_id, V5, options)
     except ConnectionLost:
         pass  # Some old brokers close the connection if they do not know the version.
     except BrokerRefused as refused:
         if refused.reason != _UNSUPPORTED_VERSION:
             raise
-    return await open_with(V311)
+    return await _open(broker, client_id, V311, options)
 
 
-async def _open(
-    broker: MqttBroker,
-    client_id: str,
-    version: int,
-    deliver: Deliver,
-    *,
-    deliver_retained: Deliver | None,
-    will: tuple[str, bytes] | None,
-    largest_packet: int,
-) -> Connection:
+async def _open(broker: MqttBroker, client_id: str, version: int, options: ConnectionOptions) -> Connection:
     password = broker.read_password()
     context = _tls_context(broker) if broker.tls else None
     async with asyncio.timeout(CONNECT_WITHIN):
         _, connection = await asyncio.get_running_loop().create_connection(
             lambda: Connection(
-                deliver,
+                options.deliver,
                 version=version,
                 keepalive=broker.keepalive,
-                largest_packet=largest_packet,
-                deliver_retained=deliver_retained,
+                largest_packet=options.largest_packet,
+                deliver_retained=options.deliver_retained,
             ),
             broker.host,
             broker.port,
             ssl=context,
         )
         try:
-            await connection.log_in(client_id, broker.username, password, will)
+            await connection.log_in(client_id, broker.username, password, options.will)
         except BaseException:
             connection.close()
             raise

@@ -12,7 +12,7 @@ from domogate.domain.ids import Id
 from domogate.domain.reachability import AbsenceReason
 from domogate.drivers.mqtt.broadcast import Broadcast
 from domogate.drivers.mqtt.broker import MqttBroker
-from domogate.drivers.mqtt.broker_connection import BrokerConnection
+from domogate.drivers.mqtt.broker_connection import BrokerConnection, ConnectionOptions
 from domogate.drivers.mqtt.connection import Connection, ConnectionLost
 from domogate.drivers.mqtt.message_queue import MessageQueue
 from domogate.drivers.mqtt.module import DrivenModule
@@ -44,7 +44,9 @@ class BrokerSession:
         self.clock = clock
         self.connection: Connection | None = None
         self._on_change = on_change
-        self._broker_connection = BrokerConnection(broker, deliver=self._deliver, serve=self._serve, lost=self._connection_lost)
+        self._broker_connection = BrokerConnection(
+            broker, ConnectionOptions(self._deliver), serve=self._serve, lost=self._connection_lost
+        )
         self._queue = MessageQueue()
         self._modules: dict[tuple[Id, Id], DrivenModule] = {}
         self._routes: dict[bytes, list[DrivenModule]] = {}

@@ -9,7 +9,7 @@ from domogate.domain.discovery import Discovery, DiscoveryFailed, FoundModule, S
 from domogate.domain.ids import Id
 from domogate.drivers.mqtt.announcements import Candidate, from_tasmota, from_zigbee2mqtt
 from domogate.drivers.mqtt.broker import MqttBroker
-from domogate.drivers.mqtt.broker_connection import explain_error, open_connection
+from domogate.drivers.mqtt.broker_connection import ConnectionOptions, explain_error, open_connection
 from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost, Deliver
 from domogate.drivers.mqtt.home_assistant import FILTERS, PREFIX, find_candidates
 from domogate.drivers.mqtt.options import find_option_problems
@@ -120,7 +120,7 @@ async def try_connection(broker: MqttBroker) -> None:
 
 async def _connect(broker: MqttBroker, deliver: Deliver) -> Connection:
     name = f"domogate-discover-{uuid.uuid4().hex[:8]}"
-    return await open_connection(broker, name, deliver, largest_packet=_LARGEST_ANNOUNCEMENT)
+    return await open_connection(broker, name, ConnectionOptions(deliver, largest_packet=_LARGEST_ANNOUNCEMENT))
 
 
 def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[FoundModule], list[SkippedDevice]]:
