@@ -2,7 +2,7 @@
 
 from domogate.common.checks import between
 from domogate.drivers.declaration import Setting
-from domogate.settings.rules import check_cluster_name, check_nats_urls, check_readable
+from domogate.settings.rules import check_cluster_name, check_nats_urls, served_file
 
 CLUSTER: dict[str, Setting] = {
     "cluster": Setting(
@@ -29,20 +29,11 @@ CLUSTER: dict[str, Setting] = {
     "nats_password": Setting("PASSWORD", "Password of nats_user.", secret=True),
     "nats_token": Setting("TOKEN", "Token for the NATS servers, instead of a user name.", secret=True),
     "nats_nkey": Setting("SEED", "Seed of the NKey for the NATS servers. It begins with SU.", secret=True),
-    "nats_credentials": Setting(
-        "FILE", "Credentials file for the NATS servers (a JWT and its seed).", check_readable, only_served=True
-    ),
-    "nats_tls_ca": Setting(
-        "FILE",
+    "nats_credentials": served_file("Credentials file for the NATS servers (a JWT and its seed)."),
+    "nats_tls_ca": served_file(
         "Certificates (PEM) of the authorities that may sign the certificates of the NATS servers. Without this setting the "
-        "authorities of the system are used.",
-        check_readable,
-        only_served=True,
+        "authorities of the system are used."
     ),
-    "nats_tls_certificate": Setting(
-        "FILE", "Certificate (PEM) that the gateway shows to the NATS servers.", check_readable, only_served=True
-    ),
-    "nats_tls_key": Setting(
-        "FILE", "Private key (PEM) of nats_tls_certificate, without a passphrase.", check_readable, only_served=True
-    ),
+    "nats_tls_certificate": served_file("Certificate (PEM) that the gateway shows to the NATS servers."),
+    "nats_tls_key": served_file("Private key (PEM) of nats_tls_certificate, without a passphrase."),
 }

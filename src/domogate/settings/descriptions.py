@@ -24,6 +24,7 @@ from domogate.settings.rules import (
     check_url,
     one_of,
     one_of_exactly,
+    served_file,
 )
 
 PANELS: dict[str, dict[str, Setting]] = {
@@ -54,15 +55,8 @@ PANELS: dict[str, dict[str, Setting]] = {
             "http(s)://host:port. If host means every address of the machine, this setting is required.",
             check_public_url,
         ),
-        "tls_certificate": Setting(
-            "FILE",
-            "Certificate chain (PEM). With tls_certificate and tls_key the gateway uses HTTPS.",
-            check_readable,
-            only_served=True,
-        ),
-        "tls_key": Setting(
-            "FILE", "Private key of the certificate (PEM), without a passphrase.", check_readable, only_served=True
-        ),
+        "tls_certificate": served_file("Certificate chain (PEM). With tls_certificate and tls_key the gateway uses HTTPS."),
+        "tls_key": served_file("Private key of the certificate (PEM), without a passphrase."),
         "trusted_proxies": Setting(
             "LIST",
             "Addresses and networks of proxies, separated by commas. The gateway uses the X-Forwarded-For and "
@@ -197,12 +191,10 @@ PANELS: dict[str, dict[str, Setting]] = {
             "asks for none of these four languages.",
             one_of(*LANGUAGES),
         ),
-        "terms_file": Setting(
-            "FILE",
+        "terms_file": served_file(
             "Text file (UTF-8) with the terms of use. People accept this text. If the text changes, people who accepted "
             "the former text are asked again after the next start.",
             check_terms,
-            only_served=True,
         ),
         "terms_url": Setting(
             "URL",
@@ -222,11 +214,8 @@ PANELS: dict[str, dict[str, Setting]] = {
             "Serve the pages for people at /, and the documentation at /docs. If false, both answer 404; the APIs and the "
             "login pages remain.",
         ),
-        "operator_logo": Setting(
-            "FILE",
-            "Logo of the operator on the pages: an SVG or PNG file of at most 262144 bytes.",
-            check_logo,
-            only_served=True,
+        "operator_logo": served_file(
+            "Logo of the operator on the pages: an SVG or PNG file of at most 262144 bytes.", check_logo
         ),
         "self_service": Setting(
             "true|false",

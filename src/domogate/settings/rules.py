@@ -13,6 +13,7 @@ from domogate.common.urls import split_url
 from domogate.domain.devices import DeviceKind
 from domogate.domain.formats import NAME_LENGTH, is_name
 from domogate.drivers import SETTINGS
+from domogate.drivers.declaration import Setting
 from domogate.identity.profiles import IssuerProfile
 from domogate.identity.rates import parse_rate
 
@@ -126,6 +127,11 @@ def check_readable(value: Path) -> Path:
             return value
     except OSError as error:
         raise Wrong(f"the file cannot be read: {error.strerror}") from None
+
+
+def served_file(help: str, check: Callable[[Path], Path] = check_readable) -> Setting:
+    """Declare a setting that names a file that only a running gateway reads."""
+    return Setting("FILE", help, check, only_served=True)
 
 
 def check_folder(value: Path) -> Path:
