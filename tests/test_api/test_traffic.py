@@ -5,19 +5,23 @@ from typing import Any
 import pytest
 
 from domogate.edge.logs import redact_value
-from domogate.test_api.traffic import MOST_BODY, MOST_BYTES, MOST_EXCHANGES, Exchange, Sent, Traffic
+from domogate.test_api.traffic import MOST_BODY, MOST_BYTES, MOST_EXCHANGES, ExchangeOut, Sent, Traffic
+from domogate.wire import to_datetime
 
 EMPTY = Sent()
+EPOCH = to_datetime(0.0)
 
 
-def record(path: bytes = b"/homeauto/v1.0/plants", query: bytes = b"", asked: Sent = EMPTY, answered: Sent = EMPTY) -> Exchange:
+def record(
+    path: bytes = b"/homeauto/v1.0/plants", query: bytes = b"", asked: Sent = EMPTY, answered: Sent = EMPTY
+) -> ExchangeOut:
     traffic = Traffic(redact_value)
     add(traffic, path, query, asked, answered)
     return traffic.list()[0]
 
 
 def add(traffic: Traffic, path: bytes, query: bytes, asked: Sent, answered: Sent) -> None:
-    facts: dict[str, Any] = {"at": 0.0, "method": "GET", "operation": None, "status": 200, "fault": None, "ms": 1.0}
+    facts: dict[str, Any] = {"at": EPOCH, "method": "GET", "operation": None, "status": 200, "fault": None, "ms": 1.0}
     traffic.add(path, query, asked, answered, request_id="r", **facts)
 
 

@@ -14,26 +14,18 @@ from domogate.management.names import NO_NAMES, NamedPage, find_names, name_of
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.ports import Named, OrderFilter
 from domogate.services.refusals import NotFound
-from domogate.wire import OutputModel
-from domogate.wire.commands import CommandBody, command_body
+from domogate.wire.commands import OrderFacts, command_body
 
 OPERATIONS = OperationTable("orders")
 
 
-class OrderOut(OutputModel, frozen=True):
+class OrderOut(OrderFacts, frozen=True):
     """A command for a module and its result. `problem` is the message of the device or driver, if the command failed.
 
     `userId` is the person who sent the command, if it is known. `plantName` and `moduleName` are present only if
     the request has the query parameter `names=true`. The name of a deleted plant or module is left out.
     """
 
-    id: str
-    plant_id: str
-    module_id: str
-    command: CommandBody
-    user_id: str | None
-    state: OrderState
-    problem: str
     deadline: datetime
     queued_at: datetime
     sent_at: datetime | None

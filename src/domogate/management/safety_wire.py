@@ -29,11 +29,14 @@ class PlannedTestOut(OutputModel, frozen=True):
     under_way: bool
 
 
-class SafetyUnitOut(OutputModel, frozen=True):
+class _Device(OutputModel, frozen=True):
     id: str
     name: str
     place: str
     reference: str
+
+
+class SafetyUnitOut(_Device, frozen=True):
     status: str
     failures: tuple[FailureOut, ...]
     heard_at: datetime | None
@@ -44,11 +47,7 @@ class SafetyUnitOut(OutputModel, frozen=True):
     duration_test: PlannedTestOut
 
 
-class SafetyControllerOut(OutputModel, frozen=True):
-    id: str
-    name: str
-    place: str
-    reference: str
+class SafetyControllerOut(_Device, frozen=True):
     serial_number: str
     status: str
     failures: tuple[FailureOut, ...]

@@ -11,6 +11,7 @@ from domogate.common.tasks import wait_for_event
 from domogate.ports import Clock
 from domogate.test_api.fault_rules import INSTEAD, FaultKind, FaultRule, FaultRules, RequestFacts
 from domogate.test_api.traffic import MOST_BODY, Sent, Traffic
+from domogate.wire import to_datetime
 
 Scope = MutableMapping[str, Any]
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
@@ -77,7 +78,7 @@ class Gate:
             scope["query_string"],
             Sent(scope["headers"], bytes(run.asked), run.asked_more),
             Sent(run.headers, bytes(run.answered), run.answered_more),
-            at=at,
+            at=to_datetime(at),
             method=scope["method"],
             operation=run.facts.operation or scope.get(_OPERATION),
             status=run.status,

@@ -6,16 +6,16 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from domogate.domain.commands import OrderRecord, OrderState
+from domogate.domain.commands import OrderRecord
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.http_api.requests import read_id, read_optional_id
 from domogate.ports import OrderFilter
 from domogate.test_api.names import find_operation
 from domogate.test_api.services import KitServices, TestCall, TokenRequest
-from domogate.test_api.traffic import Exchange
+from domogate.test_api.traffic import ExchangeOut
 from domogate.wire import InputModel, OutputModel, to_datetime
-from domogate.wire.commands import CommandBody, command_body
+from domogate.wire.commands import OrderFacts, command_body
 
 OPERATIONS = OperationTable("testing")
 
@@ -78,41 +78,10 @@ class CommandFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     limit: Annotated[int, Meta(ge=1, le=10_000, description="The newest commands, at most this number.")] = 1_000
 
 
-class CommandOut(OutputModel, frozen=True):
+class CommandOut(OrderFacts, frozen=True):
     """A command for a module, and its result."""
 
-    id: str
-    plant_id: str
-    module_id: str
-    command: CommandBody
-    user_id: str | None
-    state: OrderState
-    problem: str
     at: datetime
-
-
-class ExchangeOut(OutputModel, frozen=True):
-    """A request and its answer. Secrets are replaced by `[redacted]`. `status` is null if the client got no answer.
-
-    `operation` is the name of the OpenAPI document, a dot, and the `operationId`, for example `homeauto.readLight`.
-    The Python and TypeScript clients use the same name in their messages.
-    `fault` is the fault of the test kit that changed the answer. Bodies are cut after 16 KiB.
-    """
-
-    number: int
-    at: datetime
-    method: str
-    path: str
-    query: str
-    operation: str | None
-    status: int | None
-    fault: str | None
-    ms: float
-    request_id: str
-    request_headers: dict[str, str]
-    request_body: str
-    answer_headers: dict[str, str]
-    answer_body: str
 
 
 class TrafficFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -171,8 +140,4 @@ def _command_out(record: OrderRecord) -> CommandOut:
 )
 async def list_traffic(services: KitServices, _call: TestCall, query: TrafficFilter) -> Listing[ExchangeOut]:
     wanted = None if query.operation is None else find_operation(services.operations, query.operation).name
-    return Listing([_exchange_out(one) for one in services.traffic.list() if wanted in (None, one.operation)])
-
-
-def _exchange_out(exchange: Exchange) -> ExchangeOut:
-    return ExchangeOut.of(exchange)
+    return Listing([one for one in services.traffic.list() if wanted in (None, one.operation)])

@@ -2,10 +2,13 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
+
+from domogate.wire import OutputModel
 
 MOST_EXCHANGES = 1_000
 MOST_BODY = 16_384
@@ -35,19 +38,22 @@ class Sent(msgspec.Struct, frozen=True):
     is_cut: bool = False
 
 
-class Exchange(msgspec.Struct, frozen=True):
-    """A request and its answer, without secrets."""
+class ExchangeOut(OutputModel, frozen=True):
+    """A request and its answer. Secrets are replaced by `[redacted]`. `status` is null if the client got no answer.
+
+    `operation` is the name of the OpenAPI document, a dot, and the `operationId`, for example `homeauto.readLight`.
+    The Python and TypeScript clients use the same name in their messages.
+    `fault` is the fault of the test kit that changed the answer. Bodies are cut after 16 KiB.
+    """
 
     number: int
-    at: float
+    at: datetime
     method: str
     path: str
     query: str
     operation: str | None
     status: int | None
-    """None if the client got no answer."""
     fault: str | None
-    """The kind of the fault that the test kit applied."""
     ms: float
     request_id: str
     request_headers: dict[str, str]
@@ -67,11 +73,11 @@ class Traffic:
     def __init__(self, redact: Redact) -> None:
         """`redact` removes secrets from texts and from parsed JSON."""
         self._redact = redact
-        self._exchanges: deque[Exchange] = deque()
+        self._exchanges: deque[ExchangeOut] = deque()
         self._bytes = 0
         self._number = 0
 
-    def list(self) -> Sequence[Exchange]:
+    def list(self) -> Sequence[ExchangeOut]:
         """Return the exchanges. The oldest is first."""
         return tuple(self._exchanges)
 
@@ -80,14 +86,14 @@ class Traffic:
         self._bytes = self._number = 0
 
     def add(self, raw_path: bytes, query: bytes, request: Sent, answer: Sent, **facts: Any) -> None:
-        """Record a request and its answer. `facts` are the fields of Exchange that this method does not compute."""
+        """Record a request and its answer. `facts` are the fields of ExchangeOut that this method does not compute."""
         path = raw_path[:2_000].decode("ascii", "replace")
         surface = path.split("/")[1] if path.startswith("/") else ""
         is_secret = surface in _SECRET_SURFACES
         if surface == "tickets":
             path = f"/tickets/{_REDACTED}"  # The ticket is a part of the path.
         self._number += 1
-        exchange = Exchange(
+        exchange = ExchangeOut(
             number=self._number,
             path=path,
             query=_REDACTED if is_secret and query else self._redact_query(query),

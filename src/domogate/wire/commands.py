@@ -8,11 +8,12 @@ from msgspec import Meta
 
 from domogate.common.times import LATEST_LOCAL
 from domogate.domain import commands as domain
+from domogate.domain.commands import OrderState
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.plants import Module, ThermostatDetail
 from domogate.domain.states import Color, MultisocketState, State, ThermostatFunction, ThermostatMode
-from domogate.wire import InputModel, to_datetime
+from domogate.wire import InputModel, OutputModel, to_datetime
 
 Percent = Annotated[int, Meta(ge=0, le=100)]
 
@@ -84,6 +85,16 @@ class SwitchCamera(_Command, frozen=True, tag="switch camera"):
 CommandBody = (
     SwitchPlug | SwitchSocket | SwitchHeater | SetLight | MoveShutter | SetThermostat | OpenLock | Activate | SwitchCamera
 )
+
+
+class OrderFacts(OutputModel, frozen=True):
+    id: str
+    plant_id: str
+    module_id: str
+    command: CommandBody
+    user_id: str | None
+    state: OrderState
+    problem: str
 
 
 class _Form(msgspec.Struct, frozen=True):
