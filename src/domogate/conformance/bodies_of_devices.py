@@ -12,6 +12,7 @@ from domogate.conformance.values import (
     LOCAL_TIME,
     NUMBER_3_TO_40,
     OFFSET_TIME,
+    STRING,
     TEXT,
     UUID,
     between,
@@ -25,19 +26,14 @@ from domogate.conformance.values import (
 _TYPES = ("House", "Hotel", "Office", "Hospital")
 
 
-_STRING: tuple[str, Schema] = ("string", TEXT)
-
-
 def _sender(
-    section: str, plant: Schema, address: tuple[str, Schema] = _STRING, system: tuple[str, Schema] = _STRING
+    section: str, plant: Schema, address: tuple[str, Schema] = STRING, system: tuple[str, Schema] = STRING
 ) -> tuple[str, Schema]:
     fields = {"addressType": address, "system": system, "plant": ("object", plant)}
     return "object {addressType, system, plant}", record(f"{section}.sender", fields)
 
 
-_LIGHT_MODULE = record(
-    "2.7.sender.plant.module", {"id": ("uuid", UUID), "name": ("string", TEXT), "deviceType": ("string", TEXT)}
-)
+_LIGHT_MODULE = record("2.7.sender.plant.module", {"id": ("uuid", UUID), "name": STRING, "deviceType": STRING})
 _LIGHT_PLANT = record(
     "2.7.sender.plant",
     {
@@ -77,7 +73,7 @@ def _measures(section: str, *units: str) -> tuple[str, Schema]:
         f"{section}.measures",
         {
             "timeStamp": ("string (same format as time)", OFFSET_TIME),
-            "value": ("string", TEXT),
+            "value": STRING,
             "unit": (f"string enum {', '.join(units)}", one_of(*units)),
         },
     )
@@ -121,7 +117,7 @@ CHRONOTHERMOSTAT_2_8 = {
 }
 _LISTED_PROGRAM = record(
     "2.9.programs",
-    {"number": ("integer; thermostat program number: 0..11", between("integer", 0, 11)), "name": ("string", TEXT)},
+    {"number": ("integer; thermostat program number: 0..11", between("integer", 0, 11)), "name": STRING},
 )
 PROGRAM_LIST_2_9 = record(
     "2.9",
@@ -139,44 +135,39 @@ def ticket(kind: str, system: str) -> Schema:
 
 
 _BATTERIES = ("full", "high", "medium", "low", "very_low", "unknown")
-_REMOTE_MODULE = said(
+_REMOTE_MODULE = record(
     "2.12.sender.plant.module",
-    "sender {plant {module {id: string of exactly 32 hex characters, required}}}",
-    record("2.12.sender.plant.module", {"id": ("string of exactly 32 hex characters, required", HEX32)}, required=("id",)),
+    {"id": ("string of exactly 32 hex characters, required", HEX32)},
+    required=("id",),
+    sentence="sender {plant {module {id: string of exactly 32 hex characters, required}}}",
 )
 _REMOTE_PLANT = record("2.12.sender.plant", {"module": ("{id}", _REMOTE_MODULE)})
-REMOTE_2_12 = said(
+REMOTE_2_12 = record(
     "2.12",
-    "item (required: battery)",
-    record(
-        "2.12",
-        {
-            "reachable": ("boolean", BOOLEAN),
-            "battery": (f"string enum: {', '.join(_BATTERIES)}", one_of(*_BATTERIES)),
-            "sender": ("object", record("2.12.sender", {"plant": ("object", _REMOTE_PLANT)})),
-            "fw": ("integer, int32", INT32),
-        },
-        required=("battery",),
-    ),
+    {
+        "reachable": ("boolean", BOOLEAN),
+        "battery": (f"string enum: {', '.join(_BATTERIES)}", one_of(*_BATTERIES)),
+        "sender": ("object", record("2.12.sender", {"plant": ("object", _REMOTE_PLANT)})),
+        "fw": ("integer, int32", INT32),
+    },
+    required=("battery",),
+    sentence="item (required: battery)",
 )
-CONSUMPTION_2_13 = said(
+CONSUMPTION_2_13 = record(
     "2.13",
-    "item (required: unit, value)",
-    record(
-        "2.13",
-        {
-            "unit": ("string enum: watt, watt_hour", one_of("watt", "watt_hour")),
-            "value": ("integer, int32, 0..100000", between("integer", 0, 100_000)),
-            "timestamp": ("string", TEXT),
-        },
-        required=("unit", "value"),
-    ),
+    {
+        "unit": ("string enum: watt, watt_hour", one_of("watt", "watt_hour")),
+        "value": ("integer, int32, 0..100000", between("integer", 0, 100_000)),
+        "timestamp": STRING,
+    },
+    required=("unit", "value"),
+    sentence="item (required: unit, value)",
 )
 PLUG_2_14 = record(
     "2.14",
     {
         "id": ("string, unique id of the socket", TEXT),
-        "name": ("string", TEXT),
+        "name": STRING,
         "status": ("array of boolean, current status of the socket", listing(BOOLEAN)),
     },
 )
@@ -185,7 +176,7 @@ SITE = record(
     "2.15.site",
     {
         "id": ("uuid", UUID),
-        "name": ("string", TEXT),
+        "name": STRING,
         "country": ("string, length 0..50", text(50)),
         "address": ("string, length 0..500", text(500)),
         "zipCode": ("string, length 0..20", text(20)),
@@ -205,7 +196,7 @@ _FAILURE = record(
 )
 _COMMON: dict[str, tuple[str, Schema]] = {
     "id": ("string, technical uuid", UUID),
-    "reference": ("string", TEXT),
+    "reference": STRING,
     "lastStatusUpdate": ("string, date-time", DATE_TIME),
     "status": ("integer", INTEGER),
     "failures": ("array of Failure", listing(_FAILURE)),
@@ -214,8 +205,8 @@ CONTROLLER = record(
     "2.15.controller",
     {
         **_COMMON,
-        "name": ("string", TEXT),
-        "serialNumber": ("string", TEXT),
+        "name": STRING,
+        "serialNumber": STRING,
         "alert": ("boolean, whether the controller is in alert", BOOLEAN),
         "lastAlertUpdate": ("string, date-time", DATE_TIME),
         "alertLevel": ("integer, number of units in failure before the controller is reported in alert", INTEGER),
@@ -225,8 +216,8 @@ CONTROLLER = record(
 SPARE_PART = record(
     "2.15.spare-part",
     {
-        "reference": ("string", TEXT),
+        "reference": STRING,
         "type": ("string enum: Battery, Emergency lamp", one_of("Battery", "Emergency lamp")),
-        "quantity": ("string", TEXT),
+        "quantity": STRING,
     },
 )

@@ -5,13 +5,13 @@ from domogate.conformance.values import (
     BOOLEAN,
     DIGITS,
     HEX32,
+    STRING,
     TEXT,
     UUID,
     WORDS,
     listing,
     one_of,
     record,
-    said,
     text,
 )
 
@@ -20,8 +20,8 @@ _TYPES = ("Hotel", "House", "Office", "Hospital")
 
 
 def _people(section: str) -> dict[str, tuple[str, Schema]]:
-    allowed = record(f"{section}.allowedUsers", {"id": ("string (technical user id)", TEXT), "email": ("string", TEXT)})
-    invited = record(f"{section}.invitedUsers", {"email": ("string", TEXT)})
+    allowed = record(f"{section}.allowedUsers", {"id": ("string (technical user id)", TEXT), "email": STRING})
+    invited = record(f"{section}.invitedUsers", {"email": STRING})
     return {
         "allowedUsers": ("array; items: {id: string (technical user id), email: string}", listing(allowed)),
         "invitedUsers": ("array; items: {email: string}", listing(invited)),
@@ -57,23 +57,23 @@ PLANT_2_2 = record(
         **_people("2.2"),
     },
 )
-PLANT_2_3 = record("2.3", {"id": ("string, uuid", UUID), "name": ("string", TEXT), "type": ("string (no enumeration)", TEXT)})
+PLANT_2_3 = record("2.3", {"id": ("string, uuid", UUID), "name": STRING, "type": ("string (no enumeration)", TEXT)})
 
 _METRIC_2_4 = record(
     "2.4.metrics",
     {
-        "label": ("string", TEXT),
+        "label": STRING,
         "metricType": ("string enum Text, Number, Object", one_of("Text", "Number", "Object")),
     },
 )
-_NAMED: dict[str, tuple[str, Schema]] = {"id": ("uuid", UUID), "internalId": ("uuid", UUID), "name": ("string", TEXT)}
+_NAMED: dict[str, tuple[str, Schema]] = {"id": ("uuid", UUID), "internalId": ("uuid", UUID), "name": STRING}
 _MODULE_2_4 = record(
     "2.4.modules",
     {
         "device": ("string, enum: Light, Automation, Scene", one_of("Light", "Automation", "Scene")),
         "system": ("string, enum: Lighting, Automation, Scene", one_of("Lighting", "Automation", "Scene")),
         **_NAMED,
-        "deviceType": ("string", TEXT),
+        "deviceType": STRING,
         "metrics": ("array; items: {label: string, metricType: string enum Text, Number, Object}", listing(_METRIC_2_4)),
     },
 )
@@ -106,7 +106,7 @@ _CAN_DO = record(
 )
 _CAPABILITY = record(
     "2.5.capabilities",
-    {"capability": ("string", TEXT), "canDo": ("object with command, request and notification", _CAN_DO)},
+    {"capability": STRING, "canDo": ("object with command, request and notification", _CAN_DO)},
 )
 _DEVICES_2_5 = ("audiovideo unit", "gateway", "light", "lock", "activation")
 _MODULE_2_5 = record(
@@ -114,50 +114,39 @@ _MODULE_2_5 = record(
     {
         "device": (f"string, enum: {', '.join(_DEVICES_2_5)}", one_of(*_DEVICES_2_5)),
         "id": ("string, uuid", UUID),
-        "name": ("string", TEXT),
+        "name": STRING,
         "capabilities": ("array; items: {capability: string, canDo: object}", listing(_CAPABILITY)),
     },
 )
-TOPOLOGY_2_5 = record(
-    "2.5", {"id": ("uuid", UUID), "name": ("string", TEXT), "modules": ("array of module", listing(_MODULE_2_5))}
-)
+TOPOLOGY_2_5 = record("2.5", {"id": ("uuid", UUID), "name": STRING, "modules": ("array of module", listing(_MODULE_2_5))})
 
 _DEVICES_2_6 = ("plug", "heater", "light", "automation", "energymeter", "remote")
 _HEX: tuple[str, Schema] = ("string, exactly 32 hexadecimal characters", HEX32)
-_MODULE_2_6 = said(
+_MODULE_2_6 = record(
     "2.6.module",
-    "Module (required: id, name, hw_type, device)",
-    record(
-        "2.6.module",
-        {
-            "id": _HEX,
-            "name": ("string", TEXT),
-            "hw_type": ("string", TEXT),
-            "type": ("string, optional", TEXT),
-            "device": (f"string enum: {', '.join(_DEVICES_2_6)}", one_of(*_DEVICES_2_6)),
-        },
-        required=("id", "name", "hw_type", "device"),
-    ),
+    {
+        "id": _HEX,
+        "name": STRING,
+        "hw_type": STRING,
+        "type": ("string, optional", TEXT),
+        "device": (f"string enum: {', '.join(_DEVICES_2_6)}", one_of(*_DEVICES_2_6)),
+    },
+    required=("id", "name", "hw_type", "device"),
+    sentence="Module (required: id, name, hw_type, device)",
 )
-_AMBIENT_2_6 = said(
+_AMBIENT_2_6 = record(
     "2.6.ambient",
-    "Ambient (required: id, name, type, modules)",
-    record(
-        "2.6.ambient",
-        {"id": _HEX, "name": ("string", TEXT), "type": ("string", TEXT), "modules": ("array of module", listing(_MODULE_2_6))},
-        required=("id", "name", "type", "modules"),
-    ),
+    {"id": _HEX, "name": STRING, "type": STRING, "modules": ("array of module", listing(_MODULE_2_6))},
+    required=("id", "name", "type", "modules"),
+    sentence="Ambient (required: id, name, type, modules)",
 )
-TOPOLOGY_2_6 = said(
+TOPOLOGY_2_6 = record(
     "2.6",
-    "Object `plant` (required: id, ambients, modules)",
-    record(
-        "2.6",
-        {
-            "id": _HEX,
-            "ambients": ("array of ambient", listing(_AMBIENT_2_6)),
-            "modules": ("array of module", listing(_MODULE_2_6)),
-        },
-        required=("id", "ambients", "modules"),
-    ),
+    {
+        "id": _HEX,
+        "ambients": ("array of ambient", listing(_AMBIENT_2_6)),
+        "modules": ("array of module", listing(_MODULE_2_6)),
+    },
+    required=("id", "ambients", "modules"),
+    sentence="Object `plant` (required: id, ambients, modules)",
 )

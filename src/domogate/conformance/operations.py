@@ -259,18 +259,17 @@ _ERROR_A = record(
     {"userMessage": ("string", TEXT), "internalMessage": ("string", TEXT), "code": ("integer int32", INT32)},
 )
 ERRORS: dict[str, Schema] = {
-    "A": said(
+    "A": record(
         "7.A",
-        "Shape A (home control family): {errors: array of {userMessage: string, internalMessage: string, code: integer int32}}",
-        record("7.A", {"errors": ("array", listing(_ERROR_A))}, required=("errors",)),
+        {"errors": ("array", listing(_ERROR_A))},
+        required=("errors",),
+        sentence="Shape A (home control family): "
+        "{errors: array of {userMessage: string, internalMessage: string, code: integer int32}}",
     ),
-    "B": said(
+    "B": record(
         "7.B",
-        "Shape B: {statusCode: integer (error code), message: string (error message)}",
-        record(
-            "7.B",
-            {"statusCode": ("integer (error code)", INTEGER), "message": ("string (error message)", TEXT)},
-            required=("statusCode", "message"),
-        ),
+        {"statusCode": ("integer (error code)", INTEGER), "message": ("string (error message)", TEXT)},
+        required=("statusCode", "message"),
+        sentence="Shape B: {statusCode: integer (error code), message: string (error message)}",
     ),
 }

@@ -15,6 +15,8 @@ _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
 _ID, _SENTENCE = "$comment", "description"
 
 TEXT: Schema = {"type": "string"}
+STRING = ("string", TEXT)
+"""A sentence and a schema, for a field whose rule says only that it is a text."""
 BOOLEAN: Schema = {"type": "boolean"}
 INTEGER: Schema = {"type": "integer"}
 INT32: Schema = {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}
@@ -55,16 +57,17 @@ def said(rule: str, sentence: str, schema: Schema) -> Schema:
     return {**schema, _ID: rule, _SENTENCE: sentence}
 
 
-def record(section: str, fields: dict[str, tuple[str, Schema]], required: tuple[str, ...] = ()) -> Schema:
+def record(section: str, fields: dict[str, tuple[str, Schema]], required: tuple[str, ...] = (), sentence: str = "") -> Schema:
     """Return the schema of an object. `fields` has a sentence and a schema for each field.
 
-    The id of the rule about a field is the section and the name of the field.
+    The id of the rule about a field is the section and the name of the field. `sentence` is the rule about the whole object.
     """
     properties = {
         name: schema if _ID in schema else said(f"{section}.{name}", f"{name}: {about}", schema)
         for name, (about, schema) in fields.items()
     }
-    return {"type": "object", "properties": properties, "required": list(required)}
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return said(section, sentence, schema) if sentence else schema
 
 
 def rules_in(schema: object) -> Iterator[Rule]:
