@@ -53,8 +53,7 @@ class FirstOperatorPages(SetPasswordPages):
         return await self._context.log_in_after_link(request, user, password)
 
     def _page(self, request: Request, token: str, email: str = "", problems: dict[str, str] | None = None) -> Response:
-        status = 400 if problems else 200
-        return self._form(request, problems, status=status, action=_PATH, token=token, purpose="claim", email=email)
+        return self._form(request, problems, action=_PATH, token=token, purpose="claim", email=email)
 
     def _dead(self, request: Request, why: DeadLink) -> Response:
         return self._dead_page(request, why, "link.new_one" if why is DeadLink.USED else "link.new_offer", mails_links=False)

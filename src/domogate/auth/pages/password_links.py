@@ -30,7 +30,6 @@ class SetPasswordPages(PageGroup):
         request: Request,
         problems: dict[str, str] | None,
         *,
-        status: int,
         action: str,
         token: str,
         purpose: str,
@@ -41,7 +40,7 @@ class SetPasswordPages(PageGroup):
         return self._context.render(
             request,
             "password_link.html",
-            status=status,
+            status=400 if problems else 200,
             problems=problems or {},
             shortest=PASSWORD_LENGTH[0],
             action=action,
@@ -90,34 +89,27 @@ class PasswordLinkPages(SetPasswordPages):
             return self._dead_page(request, found)
         link, user = found
         if not is_own_form(form, visit_token(request)):
-            return await self._page(request, token, link, user, 400, {"": "login.stale"})
+            return await self._page(request, token, link, user, {"": "login.stale"})
         flaw = find_flaw(password, form.get("repeated"), user.email)
         if flaw is not None:
-            return await self._page(request, token, link, user, 400, dict([flaw]))
+            return await self._page(request, token, link, user, dict([flaw]))
         try:
             changed = await self._context.people.redeem_link(token, password, address=address_of(request))
         except NotFound:
             return self._dead_page(request, DeadLink.USED)
         except Refused:
-            return await self._page(request, token, link, user, 400, {"password": "password.refused"})
+            return await self._page(request, token, link, user, {"password": "password.refused"})
         await self._context.end_webhooks(request, user.id, form, EndReason.NEW_PASSWORD)
         return await self._context.log_in_after_link(request, changed, password)
 
     async def _page(
-        self,
-        request: Request,
-        token: str,
-        link: OneTimeLink,
-        user: User,
-        status: int = 200,
-        problems: dict[str, str] | None = None,
+        self, request: Request, token: str, link: OneTimeLink, user: User, problems: dict[str, str] | None = None
     ) -> Response:
         purpose = "operator" if link.purpose is LinkPurpose.OPERATOR else "renew" if user.active else "first"
         has_webhooks = bool(await self._context.webhooks.list_active_of(user.id))
         return self._form(
             request,
             problems,
-            status=status,
             action=LINK_PATH,
             token=token,
             purpose=purpose,
