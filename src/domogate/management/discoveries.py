@@ -96,15 +96,16 @@ class NewPlacement(InputModel, frozen=True):
     ) = None
 
 
-class ModuleInRoomOut(OutputModel, frozen=True):
+class _NewModuleOut(OutputModel, frozen=True):
     id: str
     name: str
+
+
+class ModuleInRoomOut(_NewModuleOut, frozen=True):
     ambient_id: str | None
 
 
-class UnplacedModuleOut(OutputModel, frozen=True):
-    id: str
-    name: str
+class UnplacedModuleOut(_NewModuleOut, frozen=True):
     why: str
 
 
