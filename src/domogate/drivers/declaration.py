@@ -180,7 +180,12 @@ class _Named(Protocol):
     def name(self) -> str: ...
 
 
-def unique_names(entries: Sequence[_Named]) -> Sequence[_Named]:
+def connections_setting(help: str) -> Setting:
+    """Declare the setting that lists the connections of a driver. A connection may have a password."""
+    return Setting("JSON", help, _check_names, secret=True)
+
+
+def _check_names(entries: Sequence[_Named]) -> Sequence[_Named]:
     """Return the entries. Raises ValueError if two entries have the same name: modules refer to an entry by its name."""
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):

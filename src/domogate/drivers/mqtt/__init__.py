@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from domogate.domain.discovery import Discovery
-from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, lazy, unique_names
+from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, connections_setting, lazy
 from domogate.drivers.mqtt.bridge_settings import MqttBridge, check_bridges
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.ports import BridgeBroker, Clock, Driver
@@ -20,11 +20,8 @@ __all__ = ["DRIVER", "MqttBridge", "MqttBroker", "MqttSettings", "build_bridge_b
 class MqttSettings(DriverSettings, frozen=True):
     brokers: Annotated[
         tuple[MqttBroker, ...],
-        Setting(
-            "JSON",
-            'Brokers for the driver mqtt: [{"url": "mqtt://host:1883"}], or easier, tables [[mqtt_brokers]] in the TOML file.',
-            unique_names,
-            secret=True,
+        connections_setting(
+            'Brokers for the driver mqtt: [{"url": "mqtt://host:1883"}], or easier, tables [[mqtt_brokers]] in the TOML file.'
         ),
     ] = ()
     bridges: Annotated[

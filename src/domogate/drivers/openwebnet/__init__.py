@@ -5,7 +5,7 @@ The code of the driver is imported when it is used (Decision 0098).
 
 from typing import Annotated
 
-from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, lazy, unique_names
+from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, connections_setting, lazy
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.ports import Clock, Driver
 
@@ -15,12 +15,7 @@ __all__ = ["DRIVER", "OpenWebNetGateway", "OpenWebNetSettings"]
 class OpenWebNetSettings(DriverSettings, frozen=True):
     gateways: Annotated[
         tuple[OpenWebNetGateway, ...],
-        Setting(
-            "JSON",
-            "OpenWebNet gateways for the driver openwebnet. It is easier to list them in the TOML file.",
-            unique_names,
-            secret=True,
-        ),
+        connections_setting("OpenWebNet gateways for the driver openwebnet. It is easier to list them in the TOML file."),
     ] = ()
 
 
