@@ -147,32 +147,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
                     raise DeclarationError(f"{self.id}: lists no status for {kind.__name__}, which {{{role}}} can cause")
 
 
-def operation_with_scope(
-    id: str, handler: Handler, answer: Any, errors: frozenset[int], *, scope: Scope, **options: Any
-) -> Operation:
-    """Declare an operation that needs one scope. `options` are other fields of Operation."""
-    return Operation(id=id, handler=handler, answer=answer, errors=errors, scopes=any_of(scope), **options)
-
-
-def module_operation(
-    id: str,
-    handler: Handler,
-    answer: Any,
-    errors: frozenset[int],
-    *,
-    kind: DeviceKind,
-    system: str,
-    after: str = "",
-    **options: Any,
-) -> Operation:
-    """Declare an operation on one module. Its path begins with the kind of the module and with `system`: `plug/energy`.
-
-    `after` is the part of the path that follows the module.
-    """
-    path = f"{kind}/{system}/addressLocation/plants/{{plantId:plant}}/modules/parameter/id/value/{{moduleId:module}}{after}"
-    return operation_with_scope(id, handler, answer, errors, path=path, kinds=frozenset({kind}), **options)
-
-
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """A family and its operations. The default values suit most families; a declaration gives only the values that differ."""
 

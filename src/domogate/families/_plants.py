@@ -6,7 +6,7 @@ plants and show a topology.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -15,7 +15,7 @@ from domogate.common.http_messages import Answer
 from domogate.domain.people import Scope
 from domogate.domain.plants import Plant
 from domogate.families._call import Call, ReadServices
-from domogate.families._family import operation_with_scope
+from domogate.families._family import Handler, Operation, any_of
 from domogate.families._wire import Uuid, cached_answer, nothing_found
 from domogate.services.rights.access import list_own_plants
 
@@ -45,7 +45,13 @@ class Plants(msgspec.Struct):
     plants: list[PlantSummary]
 
 
-_cached_operation = partial(operation_with_scope, scope=Scope.TOPOLOGY_READ, has_etag=True)
+def _cached_operation(
+    id: str, handler: Handler, answer: Any, errors: frozenset[int], *, scope: Scope = Scope.TOPOLOGY_READ, **options: Any
+) -> Operation:
+    """Declare an operation whose answer has an ETag. `options` are other fields of Operation."""
+    return Operation(id=id, handler=handler, answer=answer, errors=errors, scopes=any_of(scope), has_etag=True, **options)
+
+
 plants_operation = partial(_cached_operation, summary="Get plants", path="plants", may_be_empty=True)
 """Declare an operation that lists the plants of the user."""
 topology_operation = partial(_cached_operation, summary="Get plant topology", path="plants/{plantId:plant}/topology")

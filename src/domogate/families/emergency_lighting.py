@@ -1,7 +1,6 @@
 """Emergency lighting: sites, controllers and units with failures, spare parts (E17-E19, Spec 2.15)."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,7 +12,7 @@ from domogate.domain.people import Scope, TokenKind
 from domogate.domain.plants import Plant
 from domogate.domain.safety import Failure, FailureType, SparePartType
 from domogate.families._call import Call, ReadServices
-from domogate.families._family import Family, operation_with_scope
+from domogate.families._family import Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation
 from domogate.families._wire import Uuid, json_answer, nothing_found, print_date_time
 from domogate.services.safety.status import ControllerReport, UnitReport, list_controllers
@@ -140,8 +139,6 @@ def _when(at: float | None) -> str | UnsetType:
     return UNSET if at is None else print_date_time(at)
 
 
-_safety_operation = partial(operation_with_scope, errors=frozenset({400, 401}), scope=Scope.SAFETY_READ)
-
 FAMILY = Family(
     name="emergency lighting",
     slug="emergency-lighting",
@@ -157,20 +154,24 @@ FAMILY = Family(
             summary="Get connected sites",
             path="sites",
         ),
-        _safety_operation(
-            "E18",
-            list_modules,
-            list[Controller],
+        Operation(
+            id="E18",
             summary="Get all modules of a site",
             path="sites/{siteId:plant}/modules",
+            handler=list_modules,
+            scopes=any_of(Scope.SAFETY_READ),
+            answer=list[Controller],
             may_be_empty=True,
+            errors=frozenset({400, 401}),
         ),
-        _safety_operation(
-            "E19",
-            list_spare_parts,
-            list[WirePart],
+        Operation(
+            id="E19",
             summary="Get spare parts for a unit reference",
             path="module/{reference:reference}/spare-parts",
+            handler=list_spare_parts,
+            scopes=any_of(Scope.SAFETY_READ),
+            answer=list[WirePart],
+            errors=frozenset({400, 401}),
         ),
     ),
 )

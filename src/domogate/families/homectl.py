@@ -15,7 +15,7 @@ from domogate.domain.plants import Ambient, Module, Plant
 from domogate.domain.states import Battery, PlugState, Reading, RemoteState, Unit
 from domogate.families._call import Call, ReadServices, Services
 from domogate.families._errors import shape_a
-from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of, module_operation
+from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation, topology_operation
 from domogate.families._wire import EMPTY_ANSWER, Hex32, cached_answer, json_answer, print_time
 from domogate.services.audit import AuditAction, note_command, note_done
@@ -243,27 +243,26 @@ FAMILY = Family(
             body=PlugOrder,
             errors=_ERRORS,
         ),
-        module_operation(
-            "E2",
-            read_remote,
-            RemoteStatus,
-            _ERRORS,
-            scope=Scope.TOPOLOGY_READ,
+        Operation(
+            id="E2",
             summary="Get remote status",
-            kind=DeviceKind.REMOTE,
-            system="remote",
+            path="remote/remote/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}",
+            handler=read_remote,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            kinds=frozenset({DeviceKind.REMOTE}),
+            answer=RemoteStatus,
+            errors=_ERRORS,
         ),
         topology_operation("E3", read_topology, PlantTopology, _ERRORS),
-        module_operation(
-            "E4",
-            read_consumptions,
-            Consumptions,
-            _ERRORS,
-            scope=Scope.PLUG_READ,
+        Operation(
+            id="E4",
             summary="Get plug consumptions",
-            kind=DeviceKind.PLUG,
-            system="energy",
-            after="/consumptions",
+            path="plug/energy/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}/consumptions",
+            handler=read_consumptions,
+            scopes=any_of(Scope.PLUG_READ),
+            kinds=frozenset({DeviceKind.PLUG}),
+            answer=Consumptions,
+            errors=_ERRORS,
         ),
         plants_operation("X5", list_plants, Plants, _ERRORS, extension="E3 needs a plant id, and this list shows it"),
     ),

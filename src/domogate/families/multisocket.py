@@ -8,7 +8,7 @@ from domogate.domain.faults import NoPlug
 from domogate.domain.people import Scope
 from domogate.domain.states import MultisocketState, PlugState, State
 from domogate.families._call import Call, ReadServices
-from domogate.families._family import Family, operation_with_scope
+from domogate.families._family import Family, Operation, any_of
 from domogate.families._wire import json_answer
 
 _KINDS = frozenset({DeviceKind.PLUG, DeviceKind.MULTISOCKET})
@@ -57,14 +57,14 @@ FAMILY = Family(
     slug="multisocket",
     prefix="/multisocket",
     operations=(
-        operation_with_scope(
-            "E16",
-            list_plugs,
-            Plugs,
-            frozenset({401, 404}),
-            scope=Scope.PLUG_READ,
+        Operation(
+            id="E16",
             summary="Get status of all plugs of a plant",
             path="plug/energy/addressLocation/plants/{plantId:plant}",
+            handler=list_plugs,
+            scopes=any_of(Scope.PLUG_READ),
+            answer=Plugs,
+            errors=frozenset({401, 404}),
         ),
     ),
 )

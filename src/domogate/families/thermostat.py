@@ -24,7 +24,7 @@ from domogate.families._chronothermostats import (
     measures_to_wire,
     sender_to_wire,
 )
-from domogate.families._family import DELETE, LEGACY, POST, Family, module_operation, operation_with_scope
+from domogate.families._family import DELETE, LEGACY, POST, Family, Operation, any_of
 from domogate.families._orders import THERMOSTAT_BODY, send_command, thermostat_command
 from domogate.families._plants import Plants, list_plants, plants_operation, topology_operation
 from domogate.families._subscriptions import (
@@ -141,16 +141,10 @@ def _programs_of(view: ModuleView) -> tuple[Program, ...]:
     return detail.programs if isinstance(detail, ThermostatDetail) else ()
 
 
+_PATH = "chronothermostat/thermoregulation/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}"
 _ERRORS = frozenset({400, 401, 404, 408, 469, 470, 500})
 _SUBSCRIPTION_ERRORS = frozenset({400, 401, 404, 500})
-_chronothermostat_operation = partial(
-    module_operation,
-    errors=_ERRORS,
-    kind=DeviceKind.CHRONOTHERMOSTAT,
-    system="thermoregulation",
-    scope=Scope.COMFORT_READ,
-)
-_subscription_operation = partial(operation_with_scope, errors=_SUBSCRIPTION_ERRORS, scope=Scope.COMFORT_READ)
+_chronothermostat_operation = partial(Operation, kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}), errors=_ERRORS)
 
 FAMILY = Family(
     name="thermostat",
@@ -159,19 +153,29 @@ FAMILY = Family(
     lifecycle=LEGACY,
     operations=(
         _chronothermostat_operation(
-            "E12", read_chronothermostat, ChronothermostatStatus, summary="Get chronothermostat status"
+            id="E12",
+            summary="Get chronothermostat status",
+            path=_PATH,
+            handler=read_chronothermostat,
+            scopes=any_of(Scope.COMFORT_READ),
+            answer=ChronothermostatStatus,
         ),
         _chronothermostat_operation(
-            "E13", list_programs, ProgramList, summary="Get chronothermostat program list", after="/programlist"
+            id="E13",
+            summary="Get chronothermostat program list",
+            path=f"{_PATH}/programlist",
+            handler=list_programs,
+            scopes=any_of(Scope.COMFORT_READ),
+            answer=ProgramList,
         ),
         _chronothermostat_operation(
-            "X1",
-            set_chronothermostat,
-            None,
+            id="X1",
             extension="E12 only reads a chronothermostat; this operation sets it",
             summary="Set chronothermostat status",
             method=POST,
-            scope=Scope.COMFORT_WRITE,
+            path=_PATH,
+            handler=set_chronothermostat,
+            scopes=any_of(Scope.COMFORT_WRITE),
             body=THERMOSTAT_BODY,
         ),
         plants_operation(
@@ -190,43 +194,48 @@ FAMILY = Family(
             scope=Scope.COMFORT_READ,
             extension="E12 needs the ids of chronothermostats, and no other topology shows them",
         ),
-        _subscription_operation(
-            "X6",
-            subscribe,
-            NewSubscription,
+        Operation(
+            id="X6",
             extension="with a subscription an application need not poll E12",
             summary="Subscribe to a plant",
             method=POST,
             path="plants/{plantId:plant}/subscription",
+            handler=subscribe,
+            scopes=any_of(Scope.COMFORT_READ),
             body=SubscriptionOrder,
+            answer=NewSubscription,
             status=201,
             errors=_SUBSCRIPTION_ERRORS | {409},
         ),
-        _subscription_operation(
-            "X7",
-            list_subscriptions,
-            list[Subscription],
+        Operation(
+            id="X7",
             extension="after a restart an application can find its subscriptions",
             summary="Get subscriptions",
             path="subscription",
+            handler=list_subscriptions,
+            scopes=any_of(Scope.COMFORT_READ),
+            answer=list[Subscription],
             may_be_empty=True,
+            errors=_SUBSCRIPTION_ERRORS,
         ),
-        _subscription_operation(
-            "X8",
-            unsubscribe,
-            None,
+        Operation(
+            id="X8",
             extension="it ends what X6 started",
             summary="Unsubscribe from a plant",
             method=DELETE,
             path="plants/{plantId:plant}/subscription/{subscriptionId:subscription}",
+            handler=unsubscribe,
+            scopes=any_of(Scope.COMFORT_READ),
+            errors=_SUBSCRIPTION_ERRORS,
         ),
         _chronothermostat_operation(
-            "X9",
-            read_measures,
-            Measures,
+            id="X9",
             extension="applications in the field read temperature and humidity here",
             summary="Get measured temperature and humidity",
-            after="/measures",
+            path=f"{_PATH}/measures",
+            handler=read_measures,
+            scopes=any_of(Scope.COMFORT_READ),
+            answer=Measures,
         ),
     ),
 )
