@@ -330,7 +330,7 @@ class TestConnections:
             ]
             monkeypatch.setenv("DOMOGATE_OPENWEBNET_GATEWAYS", json.dumps(buses))
             found = doctor(small, "--smtp-host", "127.0.0.1", "--smtp-port", str(free_port()))
-        assert [found.outcome(check) for check in ("MyHome gateway here", "MyHome gateway away", "mail")] == [
+        assert [found.outcome(check) for check in ("OpenWebNet gateway here", "OpenWebNet gateway away", "mail")] == [
             "ok",
             "problem",
             "problem",

@@ -29,7 +29,7 @@ from domogate.stores.leases import open_leases
 
 
 def nats_access(settings: Settings) -> NatsAccess:
-    """Return the access to the NATS servers. Each field but `servers` is the setting nats_FIELD."""
+    """Return the access to the NATS servers: the setting `nats`, and the settings whose names begin with `nats_`."""
     fields = set(NatsAccess.__struct_fields__) - {"servers"}
     return NatsAccess(servers=settings.nats, **{field: getattr(settings, f"nats_{field}") for field in fields})
 

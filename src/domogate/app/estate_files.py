@@ -30,7 +30,7 @@ AT_ONCE = 2_000
 With pruning, the file is imported in one transaction only if the store also has at most this many modules.
 """
 _MOST_PREVIEWED = 50_000
-"""A preview with pruning lists the removed records in memory. So the store may have at most this number of modules."""
+"""A preview with pruning lists the records to remove in memory. So the store may have at most this number of modules."""
 _MOST_SHOWN = 20
 _PIECE = 65_536
 _LONGEST_KEPT = 4 * 1024 * 1024
@@ -144,7 +144,7 @@ class EstateFiles:
 
 
 def _without_place(mistake: Mistake) -> str:
-    """Return the mistake as text. Of the path to the wrong value, the text has only the keys after the last list index."""
+    """Return the mistake as text, with only the end of the path to the wrong value: the keys after the last list index."""
     key = mistake.path.rpartition("].")[2]
     allowed = f"; allowed: {mistake.allowed}" if mistake.allowed else ""
     return f"{key}: {mistake.problem}{allowed}"

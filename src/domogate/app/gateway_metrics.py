@@ -1,4 +1,4 @@
-"""Registers the metrics of a gateway, and builds the counters for the overview of operators."""
+"""Registers the metrics of a gateway, and builds the counters for the overview that operators see."""
 
 import platform
 from collections.abc import Callable, Iterator, Mapping
@@ -136,8 +136,8 @@ def _register_figures(snapshot: Snapshot, metrics: Metrics) -> None:
     gauge(
         "domogate_webhook_oldest_pending_seconds",
         "seconds",
-        "The longer of two times in the database: the age of the oldest pending delivery, and the time for which a receiver has"
-        " been unavailable. 0 if there is neither.",
+        "The longer of two times in the database: the age of the oldest pending delivery, and the longest time for which a"
+        " receiver has been unavailable. 0 if there is neither.",
         lambda figures: 0.0 if figures.oldest_pending is None else max(0.0, figures.at - figures.oldest_pending),
     )
     gauge(

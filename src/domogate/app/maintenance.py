@@ -1,4 +1,4 @@
-"""The regular work of a gateway: ending injected faults, pruning, samples for the overview of operators, backups."""
+"""The regular work of a gateway: ending injected faults, pruning, samples for the overview that operators see, backups."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol

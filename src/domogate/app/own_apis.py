@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def build_surfaces(gateway: "Gateway") -> dict[bytes, ASGIApp]:
-    """Build /openapi and our own surfaces, but not the management API. The keys are the first segments of their paths."""
+    """Build /openapi and our own surfaces, but not the management API. Return them by their first path segment."""
     settings, verifier, audit = gateway.settings, gateway.verifier, gateway.audit
     serve = partial(serve_surface, settings)
     key_and_token = KeyAndToken(gateway.admission, verifier, audit)

@@ -87,8 +87,8 @@ class Supervisor:
         """Run until SIGTERM or SIGINT. `on_ready` is called once with the port, when all processes accept requests.
 
         Returns 0 after a signal to stop. Process 1 starts first, alone. If it ends before it accepts requests, the other
-        processes do not start. Then this method returns its exit code, or 1 if this code is 0. Raises CannotListen if the port
-        cannot be used.
+        processes do not start, and the result is the exit code of process 1, or 1 if this code is 0. Raises CannotListen if the
+        port cannot be used.
         """
         setup_logs(self._settings.log_level, self._settings.log_format, process="supervisor")
         host = self._settings.host
@@ -210,7 +210,7 @@ class Supervisor:
 
 
 async def _receive(control: socket.socket) -> bytes:
-    """Return the next byte that the other process sends. The result is empty if that process has closed its socket."""
+    """Return the next byte that the other process sends. The result is empty if that process ended or stopped sending."""
     try:
         return await asyncio.get_running_loop().sock_recv(control, 1)
     except ConnectionError:

@@ -70,7 +70,7 @@ def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer:
 
 
 def build_terms(settings: Settings) -> Terms | None:
-    """Return the terms of use at the start of the gateway. Return None if neither a file nor a URL is set."""
+    """Read the terms of use from the file in the settings, or take their URL. Return None if neither is set."""
     if settings.terms_file is not None:
         return terms_from_text(settings.terms_file.read_text(encoding="utf-8"))
     return None if settings.terms_url is None else terms_at(settings.terms_url)

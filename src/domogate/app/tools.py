@@ -1,4 +1,4 @@
-"""The parts that the command line needs, without a server.
+"""The parts of a gateway that `domogate` commands need: the store and services, but not the HTTP server.
 
 Imports take most of the time of a short command. So a part is built, and its modules are imported, when a command first uses
 the part (Decision 0098).
@@ -98,8 +98,8 @@ async def open_tools(settings: Settings, *, create: bool = True, temporary: bool
     """Yield the tools, and close the store at the end.
 
     The URL in links and tokens is the setting `public_url`. If it is not set, the URL is that of the gateway that started last.
-    If `create` is false, a missing data folder is not created: with a database on a server, it may be missing. If
-    `temporary` is true, nobody needs the data after this process, so a commit does not wait for the disk.
+    If `create` is false, a missing data folder is not created: a database on a server works without this folder. If `temporary`
+    is true, nobody needs the data after this process, so a commit does not wait for the disk.
     """
     clock, set_clock = _open_clock(settings)
     store = open_store(settings, clock, gateway=False, create=create, temporary=temporary)

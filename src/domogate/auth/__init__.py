@@ -1,7 +1,7 @@
 """Surface at {base_url}/auth: the OAuth 2.0 and OpenID Connect endpoints, and the pages for logins, consent and accounts.
 
 The names of this package are imported when they are first used. So `app/failures.py` can import `answers.py` without importing
-these pages (Decision 0142).
+the pages (Decision 0142).
 """
 
 from typing import TYPE_CHECKING

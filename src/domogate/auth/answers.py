@@ -24,7 +24,7 @@ WORDS = {
     500: "server_error",
     503: "temporarily_unavailable",
 }
-"""The error code of each of these statuses."""
+"""The error code for each status."""
 
 _log = get_logger(__name__)
 
@@ -41,7 +41,7 @@ def error_answer(status: int, error: str, description: str, headers: Mapping[str
 def _answer_fault(fault: OAuthFault) -> Answer:
     """Return the answer for a fault.
 
-    A 401 always names a way to authenticate (RFC 9110 §15.5.2). This is so even if the client sent its secret in form fields.
+    A 401 always names a way to authenticate (RFC 9110 §15.5.2), even if the client sent its secret in form fields.
     """
     refused = fault.error is OAuthError.INVALID_CLIENT
     challenge = {"www-authenticate": f'Basic realm="{_REALM}", charset="UTF-8"'} if refused else None

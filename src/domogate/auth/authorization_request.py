@@ -110,7 +110,7 @@ def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
 def parse_request(pairs: Pairs, client: Client, back: ReturnAddress, *, implicit_enabled: bool) -> AuthorizationRequest:
     """Check the request and return its parameters. Raises OAuthFault for the first mistake.
 
-    The caller sends the fault to `back`.
+    The caller sends the fault to the application at `back`.
     """
     # Unknown parameters are ignored, even if they are repeated (RFC 6749 §3.1).
     if doubled := sorted(repeated(pairs) & _NAMES):

@@ -78,7 +78,7 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
         """Handles the posted consent form, and requests that applications send as a form (OpenID Connect Core §3.1.2.1).
 
         The browser sends the form of an application without our cookie (SameSite=Lax). So the answer to such a form is a
-        redirect. Its URL has the same request in its query. The browser follows the redirect with the cookie.
+        redirect to a URL with the same request in the query. The browser follows the redirect with the cookie.
         """
         try:
             pairs = await read_pairs(request_of(request.scope, request.receive), self.max_body)
@@ -141,8 +141,7 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
         """Whether the login is recent enough, and is a login of the person that the application expects.
 
         Raises OAuthFault if another person than the one in id_token_hint has just logged in for this request. Also raises
-        OAuthFault if the request forbids a login page (`prompt=none`) and has a wrong id_token_hint. It is wrong if it is not
-        an id token of the client.
+        OAuthFault if the request forbids a login page (`prompt=none`) and its id_token_hint is not an id token of the client.
         """
         since = await self._find_since(asked)
         has_just_logged_in = since is not None and person.session.auth_time >= since

@@ -16,7 +16,7 @@ class BrowserEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Finds the logged-in person, and shows the problems that are not sent back to the application."""
 
     ADVICE: ClassVar[str]
-    """The advice for the developer of the application whose request cannot be parsed."""
+    """The advice that the developer of the application sees if the request cannot be parsed."""
 
     authorization: Authorization
     sessions: Sessions

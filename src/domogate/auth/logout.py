@@ -51,8 +51,8 @@ class LogoutEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     async def post(self, request: Request) -> Response:
         """Handles the person's decision (to log out or not), and logout requests that applications send as a form.
 
-        The browser sends the form of an application without our cookie. So the answer to such a form is a redirect. Its URL has
-        the same request in its query. The browser follows the redirect with the cookie.
+        The browser sends the form of an application without our cookie. So the answer to such a form is a redirect to a URL
+        with the same request in the query. The browser follows the redirect with the cookie.
         """
         try:
             pairs = await read_pairs(request_of(request.scope, request.receive), self.max_body)

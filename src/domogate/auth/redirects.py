@@ -1,4 +1,4 @@
-"""Redirects of the browser, and the comparison with the redirect URIs that a client registered."""
+"""Redirects the browser, and compares redirect URIs with those that a client registered."""
 
 import re
 from collections.abc import Mapping

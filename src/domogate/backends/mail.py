@@ -25,7 +25,7 @@ _POLICY: Final = SMTP.clone(max_line_length=998)
 class SmtpMail:
     """Sends each mail on a separate connection, in a thread. `security` is starttls, tls or none.
 
-    Each mail has the name of the operator, if it is given. It is in the header From, in the subject and at the end of the mail.
+    If the name of the operator is given, it is in the header From, in the subject and at the end of each mail.
     `send` raises OSError if the server cannot be reached, is not trusted, or refuses the mail. OSError is the base class of
     smtplib's errors.
     """

@@ -12,7 +12,7 @@ import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 _MAX_ANSWER = 32_768
-"""The greatest length of the head of an answer in bytes. After this number of bytes, the rest of the answer is not read."""
+"""In bytes. The rest of a longer answer is not read. An answer whose head is longer is not valid."""
 _IDLE = 15.0
 """In seconds. A connection without a request is closed after this time."""
 

@@ -84,9 +84,10 @@ class FlagGroup(msgspec.Struct, frozen=True):
 def command(
     group: PlainGroup, name: str, *, flags: Sequence[str] = WHERE, loop: LoopChoice | None = None
 ) -> Callable[[Body], Body]:
-    """Register an async function as the command `name` of the group. Its first parameter gets the Settings.
+    """Register an async function as the command `name` of the group.
 
-    Its other parameters become options and arguments of the command. The settings in `flags`, and --config, become options too.
+    The first parameter of the function gets the Settings. The other parameters become options and arguments of the command.
+    The settings in `flags`, and --config, become options too.
 
     `loop` gets the arguments of the command. It returns a function that makes the event loop, or None for the usual event loop.
 

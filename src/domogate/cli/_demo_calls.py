@@ -21,9 +21,9 @@ class Proposal(msgspec.Struct, frozen=True):
     purpose: str
     path: str
     about: tuple[DeviceKind, ...] = ()
-    """`{module}` is a reachable module of one of these kinds, `{ambient}` is its room, `{plant}` is its plant.
+    """The allowed kinds of the module: `{module}` is a reachable module of one of these kinds.
 
-    If there are no kinds, the call needs no module.
+    `{ambient}` is its room, `{plant}` is its plant. If there are no kinds, the call needs no module.
     """
     body: str | None = None
     in_a_room: bool = False

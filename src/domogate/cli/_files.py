@@ -1,7 +1,7 @@
 """Files that commands write. A file is written completely or not at all.
 
-`open_output` and `write_file` replace an existing file. So a command that has the flag --force calls `check_free` first: it
-refuses an existing file if the command was called without --force. `backup` also has --replace-larger, which includes --force.
+`open_output` and `write_file` replace an existing file. So a command with the flag --force calls `check_free` first:
+`check_free` refuses an existing file if --force is not given. `backup` also has --replace-larger, which includes --force.
 """
 
 import os
@@ -33,7 +33,7 @@ def check_folder(path: Path) -> None:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[BinaryIO]:
-    """Yield a new file that only its owner can read. When the file is complete, it gets its name and replaces an older file.
+    """Yield a new file that only its owner can read. The complete file gets the name `path` and replaces an older file.
 
     Without a path, yield standard output. Raises Mistake if the folder of the file does not exist.
     """

@@ -41,8 +41,9 @@ def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
 
 
 def _own_name() -> str:
-    """Return the command that starts this program. It is a path if the program is not on the PATH. An example is a virtual
-    environment that is not activated.
+    """Return the command that starts this program.
+
+    It is a path if the program is not on the PATH, for example in a virtual environment that is not activated.
     """
     beside = Path(sys.executable).with_name("domogate")
     if shutil.which("domogate") or not beside.exists():

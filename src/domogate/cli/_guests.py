@@ -17,9 +17,9 @@ from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 _DAYS = "a day begins at 00:00 in the time zone of this machine."
 
 _LISTED = 10
-"""If the plant has at most this number of floors, the message about an unknown floor lists all its floors.
+"""If the plant has at most this number of floors, the message about an unknown floor lists all floors of the plant.
 
-If a floor has a similar name, the message names only this floor. The same applies to rooms and modules.
+If a floor has a similar name, the message names only this floor. Messages about rooms and modules are made in the same way.
 """
 
 

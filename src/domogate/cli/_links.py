@@ -15,7 +15,7 @@ from domogate.services.people import IssuedLink
 from domogate.settings import Settings
 
 LINK_FLAGS = (*WHERE, "public_url")
-"""The flags of a command that makes a link. The link begins with the URL of the gateway."""
+"""The flags of a command that makes a link. The link begins with the URL of the gateway (`public_url`)."""
 
 ShowLink = Annotated[bool, flag("--show-link", "Print the link and send no mail, even if a mail server is configured.")]
 

@@ -31,7 +31,7 @@ def place_modules(
 ) -> Placed:
     """Add new modules to the rooms of an estate file. Return the new text, and the modules that were not added (`left`).
 
-    The name of each module is matched with `pattern`. The group `room` of the match names the room (`match_names`), and the
+    The name of each module is matched with `pattern`. The group `room` of the match names the room (see `match_names`), and the
     rest of the name becomes the module's name. A module is not added in three cases. Its name does not match. The group does
     not name exactly one room. The room or its modules are written in braces or brackets. In these cases, `left` has the module
     with the reason.

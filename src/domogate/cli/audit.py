@@ -64,7 +64,7 @@ async def list_records(
 
 
 async def _find_names(tools: Tools) -> dict[str, str]:
-    """Return the names of plants, rooms, modules, keys and users, by the ids and pseudonyms in the log."""
+    """Return the names of plants, rooms, modules and keys by their ids, and the e-mail addresses of users by pseudonym."""
     estate = await tools.store.export_estate()
     emails = {user.id: user.email for user in await tools.store.list_users()}
     pseudonyms = await tools.store.list_pseudonyms()

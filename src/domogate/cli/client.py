@@ -74,7 +74,7 @@ async def add_client(
 ) -> None:
     """Register an application and print its secret, which is not shown again.
 
-    An application without a redirect URI cannot log people in. Use it for tokens of `domogate token issue`.
+    An application without a redirect URI cannot log people in. It can get tokens from `domogate token issue`.
 
     Example: `domogate client add my-app --redirect-uri http://127.0.0.1:8090/callback --scope topology.read`
     """

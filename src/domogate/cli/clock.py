@@ -1,6 +1,6 @@
 """`domogate clock …`: shows whether the clock of the gateways is right, and confirms that it is right.
 
-While the clock is far from the clock time that a gateway stored last, no old data is pruned.
+If the last time that a gateway stored is far from the present time of the clock, no old data is pruned.
 """
 
 import click
@@ -19,7 +19,8 @@ commands = group("clock")
 async def show(settings: Settings, as_json: AsJson = False) -> None:
     """Say whether old data is pruned.
 
-    If the clock differs by more than 7 days from the clock time that the gateway stored last, nothing is pruned.
+    A running gateway stores the time again and again. If the last stored time is more than 7 days before or after the present
+    time of the clock, nothing is pruned.
     """
     async with reading(settings) as tools:
         now, last = tools.clock.now(), await tools.store.find_last_time()

@@ -40,7 +40,11 @@ def check_conformance(
     base_url: Annotated[str, option("URL", "The {base_url} of the contract: the address of the implementation.")],
     key: Annotated[str, _secret("Subscription key.")],
     token: Annotated[
-        str, _secret("Id token of a user with plants. Without --access-token, families that refuse id tokens are not checked.")
+        str,
+        _secret(
+            "Id token of a user with plants. Without --access-token, families that refuse this token are not checked. But if"
+            " all families of the run refuse this token, all are checked."
+        ),
     ],
     access_token: Annotated[str | None, _secret("Access token of the same user, for home control.")] = None,
     other_token: Annotated[str | None, _secret("Id token of another user, to check rights.")] = None,
@@ -51,7 +55,8 @@ def check_conformance(
     client_id: Annotated[str | None, option("ID", "Id of an application that is registered at --auth-url.")] = None,
     client_secret: Annotated[str | None, _secret("Secret of this application.")] = None,
     refresh_token: Annotated[
-        str | None, _secret("Refresh token. With --write it is used up, and the command prints a new refresh token.")
+        str | None,
+        _secret("Refresh token. After a run with --write it does not work any more, so the command prints a new token."),
     ] = None,
     only: Annotated[list[str] | None, option("FAMILY", f"Check only this family. One of: {', '.join(FAMILIES)}.")] = None,
     module: Annotated[

@@ -13,7 +13,7 @@ def between(low: float, high: float) -> Callable[[float], float]:
 
 
 MOST = 1e10
-"""The greatest value that `positive` accepts. As seconds, it is 317 years. A much later time would have a five-digit year."""
+"""The greatest value that `positive` accepts: 317 years in seconds. A much longer period could end in a five-digit year."""
 
 
 def positive(value: float) -> float:

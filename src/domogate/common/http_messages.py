@@ -83,7 +83,7 @@ def find_header(request: Request, wanted: bytes) -> str | None:
 
 
 def join_header(headers: Sequence[Header], wanted: bytes) -> bytes | None:
-    """Return the value of the header `wanted` (in lower case), which is a list. Return None if there is no such header.
+    """Return the values of all headers with the name `wanted` (in lower case) as one list. Return None if there is none.
 
     A client or a proxy may write a list as several headers of the same name (RFC 9110 §5.3).
     """

@@ -36,8 +36,8 @@ def find_foreign_owner(folder: Path) -> str | None:
 def describe_denied(path: Path) -> str:
     """Return a sentence that names the owner of a file and the user of this process.
 
-    If this process cannot see the file, the sentence names another owner. It is the owner of the nearest folder above the file
-    that this process can see. The result is empty if the owner is the user of this process, and on Windows.
+    If this process cannot see the file, the sentence names the owner of the nearest visible folder above the file. The result
+    is empty if the owner is the user of this process, and on Windows.
     """
     found = _find_seen(path)
     if found is None or found.stat().st_uid == os.geteuid():

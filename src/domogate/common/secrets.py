@@ -1,7 +1,7 @@
 """Random secrets that clients send, such as keys and cookies. They are stored only as their SHA-256.
 
-A fast hash is enough, because a secret that the gateway makes has at least 128 random bits. A recovery code has 79 random bits.
-Keys and client secrets can also come from an estate file. The import refuses weak ones. Passwords have a slow hash
+A fast hash is enough: a recovery code has 79 random bits, and each other secret that the gateway makes has at least 128. Keys
+and client secrets can also come from an estate file. The import refuses weak ones. Passwords have a slow hash
 (`identity/hashing.py`).
 """
 

@@ -1,7 +1,7 @@
 """A strict JSON parser.
 
 It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting. RFC 8259 does
-not allow NaN and Infinity, but Python's own parser does. About the other refused texts RFC 8259 lets each parser decide, so two
+not allow NaN and Infinity, but Python's own parser does. RFC 8259 lets each parser decide about the other refused texts, so two
 programs could read such a text differently.
 """
 

@@ -98,10 +98,10 @@ def _check_kind(session: Session, operation: Operation, ids: Ids) -> None:
 
 
 def _changed(token: str) -> str:
-    """Return the token with another first character after its last dot: in a JWT, this changes the signature.
+    """Change the first character after the last dot of the token, and return the new token.
 
-    The last characters of a signature can have bits without a meaning, so they are not changed. A token without a character
-    after its last dot, or without a dot, gets one more letter.
+    In a JWT, this is the first character of the signature. The last characters of a signature can have bits without a meaning,
+    so they are not changed. A token without a character after its last dot, or without a dot, gets one more letter.
     """
     head, dot, signature = token.rpartition(".")
     if not dot or not signature:

@@ -249,7 +249,7 @@ E20 = Operation("E20", "Create resource", "POST", "echo/resource", _listed(200),
 OPERATIONS = (E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13, E14, E15, E16, E17, E18, E19, E20)
 FAMILIES = tuple(dict.fromkeys(operation.family for operation in OPERATIONS))
 LISTS = {"E6": "plants", "E10": "", "E14": "plants", "E16": "plugs", "E17": "", "E18": ""}
-"""The operations that answer with a list, and whose status is not 200 if this list is empty.
+"""The operations that answer with a list. If the list is empty, the status must not be 200.
 
 Each value is the name of the field that has the list. The value is empty if the whole body is the list.
 """

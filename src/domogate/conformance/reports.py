@@ -59,7 +59,7 @@ def as_json(outcome: Outcome) -> str:
 
 
 def as_junit(outcome: Outcome) -> str:
-    """Return the report as JUnit XML: one test case for each checked rule, and one for each rule and operation not checked."""
+    """Return the report as JUnit XML: one test case for each checked rule, and for each unchecked rule of an operation."""
     broken: dict[str, list[Finding]] = {}
     for finding in outcome.findings:
         broken.setdefault(finding.rule.id, []).append(finding)

@@ -108,7 +108,7 @@ class Session:
     def ask_known(self, operation: Operation, ids: dict[str, str] | None = None) -> Exchange:
         """Send a correct request about the user's own plants or devices. Note a finding if the request does not succeed.
 
-        The status can also mean that a device is offline, or that the family does not show the plant. Then there is no finding,
+        If the status can also mean that a device is offline, or that the family does not show the plant, there is no finding,
         and the rule SUCCESS is noted as not checked.
         """
         exchange = self.ask(operation, ids)
@@ -141,8 +141,8 @@ class Session:
 
         If the body contains secrets, the report shows `shown` instead of the body. It is a finding if there is no answer. It is
         also a finding if the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these failures in
-        a row. After `MOST_FAILURES` of them for one operation, the operation is not called again. Then the result has a
-        `failure`.
+        a row. After `MOST_FAILURES` of them for one operation, no further request of this operation is sent; the result then
+        has a `failure`.
         """
         name, client = str(operation), client or self.client
         if self._failures[name] >= MOST_FAILURES:

@@ -12,7 +12,7 @@ from domogate.conformance.values import HEX32, UUID
 LISTED_EXISTS = Rule("4.E6.list", "E6 lists the plants of the user, and E7 returns the topology of a plant.")
 
 MOST_PLANTS, MOST_MODULES = 3, 5
-"""The greatest number of plants whose modules are read, and of modules per kind that are read in a plant."""
+"""The greatest number of plants whose modules are read, and of modules of one kind that are read in one plant."""
 
 KINDS = {
     "E2": "remote",

@@ -85,8 +85,9 @@ class Build(msgspec.Struct, frozen=True):
         return ASSETS + self.manifest.style
 
     def list_preloaded(self, area: str) -> Sequence[str]:
-        """Return the URLs that the browser can load immediately for a page of the area. It need not wait for the script that
-        imports them.
+        """Return the URLs of the scripts that the browser can load immediately for a page of the area.
+
+        So the browser need not first load the scripts that import them.
         """
         names = (*self.manifest.first, *self.manifest.areas.get(area, ()))
         return [ASSETS + name for name in names if name != self.manifest.script]

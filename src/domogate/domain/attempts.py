@@ -60,9 +60,8 @@ class Attempt(msgspec.Struct, frozen=True):
     `account`, `address` and `familiar` are the keys of three counters. They are hashes, so they do not show the account or the
     IP address.
 
-    The person may have logged in before from the IP address of the attempt. Then `familiar` counts the attempt separately, so
-    that strangers cannot lock the person out. After a login, the IP address counts as such an address for `familiar_kept`
-    seconds.
+    For `familiar_kept` seconds after a login from this IP address, `familiar` counts the attempts instead of `account`. So
+    strangers cannot lock the person out.
     """
 
     account: str

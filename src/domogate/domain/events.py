@@ -76,8 +76,8 @@ class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
 class WebhookChanged(_Event, tag="webhook", frozen=True, gc=False):
     """A webhook was registered, ended or removed, or got a new secret. Or its dead letters are tried again.
 
-    Applications do not get this event. The store finds the events of a plant by their field `plant_id`. Streams read the events
-    of a plant. They do not find this event, because its field has the name `of_plant`.
+    Applications do not get this event: streams and webhooks read only events that have the field `plant_id`. So this event has
+    the field `of_plant` instead.
     """
 
     webhook_id: Id

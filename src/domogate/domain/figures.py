@@ -23,7 +23,7 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     failing_webhooks: int
     pending: int
     oldest_pending: float | None
-    """The time of the oldest pending event, or the time since which a receiver has been unavailable: the earlier of the two.
+    """The earlier of two times: the time of the oldest pending event, and the time since which a receiver has been unavailable.
 
     None if no event is pending and all receivers are available. The events of an unavailable receiver wait in the change feed;
     `pending` does not count them.
@@ -31,4 +31,4 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     dead_letters: int
     open_orders: int
     ended_orders: dict[str, int]
-    """The number of orders that ended since the time that the caller of `count_figures` gave, by their final state."""
+    """The number of orders that ended after the time `since` of `count_figures`, for each final state."""

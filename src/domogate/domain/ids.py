@@ -26,8 +26,8 @@ def new_id() -> Id:
 def derived_id(of: str, text: str) -> Id:
     """Return an id for a record that was given without an id, for example in the estate file.
 
-    `of` is the kind of the record, and `text` identifies the record among this kind. The id is computed from `of` and `text`,
-    so it is the same at every import.
+    `of` is the kind of the record, and `text` identifies the record among the records of this kind. The id is computed from
+    `of` and `text`, so it is the same at every import.
     """
     return Id(str(uuid.uuid5(_NAMESPACE, f"{of}:{text}")))
 

@@ -9,8 +9,10 @@ from domogate.domain.states import State
 
 
 class InjectedFault(StrEnum):
-    """The faults that can be injected. A fault whose value is a number causes an answer with this status. An operation that
-    does not declare 408 answers with 500 or 404. An operation that does not declare 469 or 470 ignores these faults.
+    """The faults that can be injected. A fault whose value is a number causes an answer with this status.
+
+    An operation that does not declare 408 answers with 500 or 404 instead. An operation that does not declare 469 or 470
+    ignores the fault with this number.
     """
 
     OFFLINE = "offline"

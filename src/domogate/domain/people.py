@@ -71,8 +71,8 @@ class User(msgspec.Struct, frozen=True):
 
 
 class ExternalAccount(msgspec.Struct, frozen=True):
-    """An account at another issuer, and its user. When the first token of the account is accepted, the account is bound to a
-    user. This user has the same e-mail address.
+    """An account at another issuer, and its user. When the first token of the account is accepted, the account is bound to the
+    user with the same e-mail address.
     """
 
     issuer: str

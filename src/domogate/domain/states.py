@@ -73,7 +73,7 @@ class LightTarget(msgspec.Struct, frozen=True, gc=False):
 class LightState(_State, tag="light", frozen=True, gc=False):
     """The state of a light.
 
-    If the light is off, `level` is the level for the time when it is switched on. It is 0 if this level is not known. If
+    If the light is off, `level` is the level that the light gets when it is switched on, or 0 if this level is not known. If
     `level` is None, the light has no levels or has not reported its level yet.
     """
 

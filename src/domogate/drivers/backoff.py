@@ -1,4 +1,7 @@
-"""Pauses between attempts to connect. Each failure in a row doubles the pause, up to a limit. A random factor changes it."""
+"""Pauses between attempts to connect.
+
+Each failure in a row doubles the pause, up to a limit. A random factor changes each pause.
+"""
 
 import random
 

@@ -21,8 +21,8 @@ def check_bounds(what: str, value: float | None, low: float, high: float) -> Non
 def check_light(command: SetLight, *, has_levels: bool, has_colors: bool) -> None:
     """Raises CommandNotSupported if the light can never execute the command.
 
-    This is so if a value is outside its limits, or if the command is empty or contradicts itself. It is also so if the command
-    sets a level and the light has no levels. The same is true for colours.
+    No light can execute a command that is empty, that contradicts itself, or that has a value outside its limits. A light
+    without levels cannot set a level, and a light without colours cannot set a colour.
     """
     check_bounds("level", command.level, 0, 100)
     if command.color is not None:

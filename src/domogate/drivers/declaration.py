@@ -102,7 +102,7 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
         """Yield a problem if the option `self.option` of a module names a connection that is not in the settings.
 
         Also yield a problem if the option is missing and the settings list several connections. If the settings list no
-        connection, yield nothing. The estate file may be for another machine.
+        connection, yield nothing: the estate file may be for another machine.
         """
         names, wanted = self.names(settings), options.get(self.option)
         if wanted is None and len(names) > 1:

@@ -24,8 +24,8 @@ It waits at most `LONGEST_SHARE` seconds. The reason: a batch may also take a lo
 RETRY = 1.0
 """In seconds: the pause before a refused batch is sent again.
 
-When a batch is refused, some of its modules may wait for the answer to an order. They wait at most `HOLD` seconds. The pause
-is not shorter. So these modules no longer wait for this answer when the batch is sent again.
+Some modules of the batch may wait for the answer to an order, for at most `HOLD` seconds. The pause is at least as long, so
+these modules no longer wait when the batch is sent again.
 """
 BURST = 10
 """This number of changes of a module is reported without a pause. Further changes are collected into one report."""

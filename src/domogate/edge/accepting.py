@@ -28,7 +28,10 @@ some rounds to send its request before a newer connection replaces it.
 _PAUSE = 0.5
 """In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""
 _HOLD = 0.1
-"""In seconds. A client that has begun to open a connection can complete it within this time before the port is closed."""
+"""In seconds: the time between `hold_new_connections` and the closing of the port.
+
+In this time, clients can complete the connections that they have begun to open.
+"""
 
 
 class Acceptor:

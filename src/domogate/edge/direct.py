@@ -162,7 +162,7 @@ class DirectRequests:
 
 
 class RequestPacer:
-    """Starts only some requests in each round of the event loop. So a health check waits only for these requests."""
+    """Starts at most `AT_ONCE` requests in each round of the event loop, so that a health check waits only for few requests."""
 
     def __init__(self) -> None:
         self._started = 0

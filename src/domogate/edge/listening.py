@@ -35,7 +35,7 @@ _DROP_SYN = b"".join(
 
 
 class CannotListen(OSError):
-    """The gateway cannot listen on its port, or cannot use its certificate. At the start, the gateway then ends.
+    """The gateway cannot listen on its port, or cannot use its certificate. If this happens at the start, the gateway ends.
 
     The message names the setting that must be changed. Or it says what is wrong in the socket unit of the service manager.
     """

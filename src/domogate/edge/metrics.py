@@ -99,7 +99,7 @@ class Metrics:
         self._name_api = name_api
         self.in_flight = 0
         self.prepare: Callable[[], Awaitable[None]] | None = None
-        """This function is awaited before each scrape. It reads anew the values that some metrics show."""
+        """This function is awaited before each scrape. It reads the present values of some metrics."""
         self._metrics: list[_Metric] = []
         self._durations: dict[tuple[str, int], Durations] = {}
         self._refused: dict[int, int] = {}

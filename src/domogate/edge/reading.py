@@ -42,7 +42,7 @@ class RequestReader(HttpToolsProtocol):
         self.guards, self.limits = guards, guards.limits
         self.phase = IDLE
         self.seen = 0
-        """The number of bytes received since the end of the last header section, part of a body, or request."""
+        """The number of bytes received since the parser last completed a header section, a part of a body, or a request."""
         self._piece = 0
         self.begun = b""
         """The first bytes of a request whose method is not complete yet."""

@@ -30,9 +30,9 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 _METRICS_CONNECTIONS = 16
 _METRICS_DRAIN = 1.0
 _NOTICE = 0.3
-"""In seconds. After a signal to stop, the gateway accepts connections for this time, and /readyz says that it is not ready.
+"""In seconds. For this time after a signal to stop, connections are still accepted, but /readyz says "not ready".
 
-In this time a balancer stops sending requests to it. A client with an open connection learns that it must use a new one.
+In this time a balancer stops sending requests to the gateway. Clients learn that they must replace their open connections.
 """
 _TICK = 0.05
 """In seconds. During a drain, connections are checked at this interval."""

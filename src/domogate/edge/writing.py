@@ -16,8 +16,8 @@ class PartWriter(DirectConnection):
     def write_now(self, data: bytes) -> bool:
         """Write a part of the body as a chunk, as uvicorn does it.
 
-        Return False, and write nothing, if no answer is running. Do the same if the buffer of the connection is full. It is
-        full if the client reads the earlier parts too slowly.
+        Return False, and write nothing, if no answer is running. Also return False if the buffer of the connection is full,
+        because the client reads the earlier parts too slowly.
         """
         cycle = self.cycle
         is_open = cycle.chunked_encoding and not cycle.response_complete and not cycle.disconnected

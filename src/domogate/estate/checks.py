@@ -1,6 +1,6 @@
 """Checks that a schema cannot express. For example, ids must be unique, and references between records must exist.
 
-The checks also run on a document with other mistakes. So all mistakes are reported together. They skip malformed parts.
+The checks also run on a document with other mistakes, so all mistakes are reported together. The checks skip malformed parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

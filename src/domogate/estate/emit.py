@@ -59,8 +59,8 @@ def _key(key: str) -> str:
 def _flow(value: Any, room: int) -> str | None:
     """Return the value on one line.
 
-    Return None if a mapping or a list does not fit on one line. It would need more than `room` characters, or it contains a
-    list whose entries begin on new lines (`_BLOCK_KEYS`).
+    Return None if a mapping or a list needs more than `room` characters, or contains a list whose entries begin on new lines
+    (`_BLOCK_KEYS`).
     """
     if not isinstance(value, dict | list | tuple):
         return scalar(value)

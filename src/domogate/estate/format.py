@@ -95,7 +95,7 @@ LIMITS = Shape(
     valid_from=TIME,
     valid_until=TIME,
 )
-"""The limits of a guest. In the file, these keys are in the same record as the e-mail address of the guest."""
+"""The keys for the limits of a guest. In the file, they are in the record with the e-mail address of the guest."""
 METRIC = Shape(Metric, label=AS_IS, type=word(MetricType))
 CAPABILITY = Shape(Capability, name=AS_IS, command=AS_IS, request=AS_IS, notification=AS_IS)
 MODULE = Shape(
@@ -143,7 +143,7 @@ EMERGENCY_STATE = Shape(
     alert=AS_IS,
     alert_changed_at=TIME,
 )
-"""The keys of this state are in the record of the module, not under `state`."""
+"""The state of a unit or controller. In the file, its keys are in the record of the module, not under `state`."""
 
 STATES: dict[DeviceKind, Shape[Any]] = {
     DeviceKind.LIGHT: Shape(states.LightState, on=AS_IS, level=WHOLE, color=_COLOR),

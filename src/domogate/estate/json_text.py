@@ -1,4 +1,4 @@
-"""Reads an estate file that is written as JSON. Programs write such files. The test kit does so too.
+"""Reads an estate file that is written as JSON. Programs such as the test kit write JSON.
 
 JSON is also YAML. So the YAML parser can read these files, but it needs more time. This module returns the same result as the
 YAML parser, except that the values have no line numbers. If the text may have a mistake, `read_json_parts` raises NotSimple.
@@ -14,7 +14,7 @@ from domogate.estate.nodes import MAX_DEPTH, PLANTS
 from domogate.estate.simple_yaml import NotSimple, Raw, has_odd_characters
 
 MOST_TEXT = 4_000_000
-"""In characters. This module reads a text as a whole. So the YAML parser reads a longer text, plant by plant."""
+"""In characters. This module reads a text as a whole. The YAML parser reads longer texts, plant by plant."""
 
 _not_storable = re.compile("[\x00\ud800-\udfff]").search
 
@@ -22,8 +22,8 @@ _not_storable = re.compile("[\x00\ud800-\udfff]").search
 def read_json_parts(text: str) -> Iterator[tuple[str, Raw]]:
     """Yield the top-level keys except `plants`, each with its value. Then yield each plant separately, with the key `plants`.
 
-    Raises NotSimple if the text is not JSON, or is longer than `MOST_TEXT`. Also raises NotSimple for a possible mistake of the
-    author, for example the same key twice.
+    Raises NotSimple if the text is not JSON, or is longer than `MOST_TEXT`. Also raises NotSimple if the text may have a
+    mistake, for example the same key twice.
     """
     if len(text) > MOST_TEXT or has_odd_characters(text):
         raise NotSimple

@@ -43,7 +43,7 @@ Node: TypeAlias = Scalar | Listing | Mapping
 
 
 def locate(root: Node, path: Path, *, key: bool = False) -> tuple[int, int]:
-    """Return the line and the column of the value at the path. If `key` is true, return those of its key.
+    """Return the line and the column of the value at the path. If `key` is true, return the place of its key.
 
     If the value is missing, return the line and the column of its nearest parent.
     """

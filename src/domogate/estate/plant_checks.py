@@ -38,7 +38,7 @@ def check_plant(path: Path, plant: Record, modules: Sequence[Placed]) -> Iterato
 def _guest(path: Path, guest: Record, plant: Record, placed: Sequence[Placed]) -> Iterator[Finding]:
     """Check that the floors, ambients and modules of a guest are in the plant. Check that the access ends after it begins.
 
-    Deleted places stay in the limits of a guest (Decision 0058). An export also names them in `deletedPlaces`.
+    Deleted floors, ambients and modules stay in the limits (Decision 0058). They are allowed if `deletedPlaces` names them.
     """
     deleted = {identity.lower() for _, identity in texts(path, guest, "deletedPlaces")}
     floors = [floor for _, floor in records(plant, "floors")]

@@ -73,7 +73,7 @@ def _ids(noun: Plant | Floor | Ambient | Module) -> Record:
 
 
 class _Context(NamedTuple):
-    """The first states of a plant's modules, and the driver of all modules except scenes (None if their drivers differ)."""
+    """The `FirstState` of each module of a plant, and the driver of all modules except scenes (None if drivers differ)."""
 
     states: dict[Id, FirstState]
     driver: str | None

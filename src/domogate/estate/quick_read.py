@@ -3,7 +3,7 @@
 The step takes a tenth of the time of jsonschema.
 
 The result is the same data as the result of `SchemaGuide` (values.py). The data has passed all checks of the schema. The
-exception `NotQuick` means that the data may have a mistake. Then jsonschema must check the data. It finds all mistakes and
+exception `NotQuick` means that the data may have a mistake. Then jsonschema must check the data: it finds all mistakes and
 their places.
 """
 
@@ -31,9 +31,9 @@ _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
 _ABOUT = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "writeOnly"})
 _KNOWN = _RULES_OF_SCALARS | _RULES_OF_LISTS | _RULES_OF_OBJECTS | _OTHER_RULES | _ABOUT
 _MOST_WORDS = 1_000
-"""For each key, at most this number of different values is cached.
+"""The greatest number of values of one key that are cached.
 
-The cache has the result of reading each of these values, or the function that reads it.
+For each value, the cache has the result of reading it, or the function that reads records with this value.
 """
 
 

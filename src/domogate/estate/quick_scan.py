@@ -1,4 +1,4 @@
-"""Reads a correct file of simple YAML or short JSON quickly. The memory does not grow with the number of plants in the YAML.
+"""Reads a correct file of simple YAML or short JSON quickly. A YAML file with more plants does not need more memory.
 
 The quick scan does not explain mistakes. If it does not accept the file, the YAML parser must read the file from its beginning.
 """
@@ -18,7 +18,7 @@ from domogate.estate.simple_yaml import BLOCK, NotSimple, Raw, read_parts
 
 
 class QuickScan:
-    """One pass over a file. `passed_on` is the number of plants that were given to `take`."""
+    """One pass over a file. `passed_on` is the number of plants that were passed to the function `take`."""
 
     def __init__(self, source: str, take: Callable[[EstatePlant], None], drivers: Drivers | None) -> None:
         self._source = source

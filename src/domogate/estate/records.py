@@ -50,7 +50,7 @@ def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
 
 
 class Placed(NamedTuple):
-    """A module and its path in the estate file. `kind` is None if its kind is missing or wrong; another check reports that."""
+    """A module and its path in the estate file. `kind` is None if its kind is missing or wrong (another check reports this)."""
 
     path: Path
     record: Record

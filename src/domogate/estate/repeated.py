@@ -1,7 +1,7 @@
 """Finds the records of a plant that differ from an earlier record only in their ids and their name.
 
-Most modules of a large estate are such records. Below the name, they have the same lines. So these lines are read, checked and
-built only once.
+Most modules of a large estate are such records. Below the name, they have the same lines as an earlier record. So these lines
+are read, checked and converted only once.
 """
 
 import re

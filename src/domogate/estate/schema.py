@@ -1,6 +1,6 @@
 """Checks a document against the JSON Schema of the format.
 
-A correct file of simple YAML or short JSON is checked without jsonschema. So jsonschema is imported when a file first needs it
+A correct file of simple YAML or short JSON is checked without jsonschema. So jsonschema is imported only when a file needs it
 (Decision 0098).
 """
 

@@ -15,7 +15,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Codec(NamedTuple):
-    """Converts a value: `read` from the estate file to the domain, `write` back. Values are checked before `read` is called."""
+    """Converts a value: `read` from the file to the domain, `write` in the other direction. `read` gets only checked values."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any]

@@ -20,7 +20,7 @@ Raw: TypeAlias = Any
 
 BLOCK = 64 * 1024
 _SHORT, _MOST_VALUES = 200, 1_000
-"""While a file is read, values in brackets of up to `_SHORT` characters are cached, at most `_MOST_VALUES` values."""
+"""While a file is read, at most `_MOST_VALUES` values in brackets are cached, each with at most `_SHORT` characters."""
 _KEY = "[A-Za-z_][A-Za-z0-9_-]*"
 _USUAL = r"[\w ./@+()&'-]"
 _PLAIN = rf"-?\w{_USUAL}*(?::\w{_USUAL}*)*(?<! )"
@@ -45,7 +45,7 @@ _flow_next = re.compile(r" *([,\]}]) *").match
 _odd = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]").search
 
 _Row = tuple[str, str, str, str, str, str, str]
-"""The groups of _split_lines. A group that matched nothing is an empty text."""
+"""The groups that the regular expression `_split_lines` finds in one line. A group that matched nothing is an empty text."""
 
 
 class NotSimple(Exception):
@@ -61,7 +61,7 @@ def read_parts(text: TextIO, begin: str | None = None) -> Iterator[tuple[str, Ra
     """Yield the top-level keys with their values. Each plant is yielded separately, with the key `plants`.
 
     `begin` is the first block of the text, if the caller has read it already. Raises NotSimple if the text is not simple YAML.
-    Also raises NotSimple if the list of plants is empty. The same is true if it is in brackets and has several plants.
+    Also raises NotSimple if the list of plants is empty, or is in brackets and has several plants.
     """
     seen = False
     # Many modules have the same values in brackets, such as {on: true, level: 60}.

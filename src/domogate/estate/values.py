@@ -19,7 +19,7 @@ Schema = dict[str, Any]
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})").fullmatch
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
 _MOST_WORDS = 1_000
-"""The greatest number of cached results: one for each schema and value of a key such as `kind`. A correct file needs dozens."""
+"""The greatest number of entries in the cache `_by_word`. A correct file needs dozens."""
 NULLS = frozenset({"null", "~", ""})
 _BOOLEANS = {"true": True, "false": False}
 
@@ -30,9 +30,9 @@ class SchemaGuide:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._fixed: dict[int, list[Schema] | None] = {}
-        """The parts that always apply, by `id(schema)`. The value is None if the parts depend on the node."""
+        """By `id(schema)`: the parts of the schema that apply to every node, or None if the parts depend on the node."""
         self._text: dict[int, bool] = {}
-        """Whether the schema expects text, for schemas whose parts always apply."""
+        """By `id(schema)`: whether the schema expects text. Only for schemas whose parts do not depend on the node."""
         self._by_word: dict[tuple[int, str], list[Schema]] = {}
 
     def to_data(self, node: Node) -> Any:
@@ -129,7 +129,7 @@ def types_of(schema: Schema) -> list[str]:
 
 
 def condition_holds(condition: Schema, value: Any) -> bool:
-    """Return whether the value fulfils `condition`, which is an `if` of the estate's schema.
+    """Return whether the value fulfils `condition`, which is an `if` of the schema of the estate file.
 
     The condition names a type or some keys. The keys must exist, and only certain words are allowed as their values. `value` is
     a node of the YAML file, or the data that was made from the node.

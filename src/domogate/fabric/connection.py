@@ -35,10 +35,10 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _PING_SECONDS, _MISSED_PINGS = 1, 3
 """The seconds between two pings, and the number of pings without an answer after which the connection counts as lost."""
 _MOST_WAITING, _MOST_WAITING_BYTES = 65_536, 8 << 20
-"""How many messages of one subscription may wait for their handler, and how many bytes. Further messages are lost."""
+"""How many messages of one NATS subject may wait for their handler, and how many bytes. Further messages are lost."""
 _NO_RESPONDERS = "503"
 _RETURN_SECONDS = 5.0
-"""When the NATS servers run again, each gateway connects within this time: after the longest pause and one attempt."""
+"""When the NATS servers run again, each gateway connects within this time (the longest pause and one attempt)."""
 
 _jitter = SystemRandom().uniform
 
@@ -159,7 +159,7 @@ class NatsConnection:
     async def unsubscribe(self, subject: str) -> None:
         """Get no new messages of this subject. Messages that have already arrived are still handled.
 
-        If the server does not confirm this in time, return without its answer.
+        If the server does not confirm in time, return without its answer.
         """
         self._handlers.pop(subject, None)
         subscription = self._subscriptions.pop(subject, None)

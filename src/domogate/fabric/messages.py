@@ -90,7 +90,7 @@ class Pictured(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="pict
     content: bytes
     parts: Annotated[int, Meta(ge=0, le=LARGEST_PICTURE)]
     digest: bytes = b""
-    """A hash of the whole picture. It is empty in a message of an earlier version."""
+    """A hash of the whole picture. It is empty if the sender has an earlier version of the gateway."""
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refused"):

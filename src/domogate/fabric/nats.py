@@ -50,7 +50,7 @@ from domogate.ports import Clock, DeviceHost, MessageTrace, NotHeld, Picture
 _log = get_logger(__name__)
 
 _MOST_ANSWERING = 10_000
-"""The largest number of requests of other gateways that are answered at the same time. More requests are refused."""
+"""The largest number of requests of other gateways that are answered at the same time. Further requests are refused."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 1.0
 """In seconds. If an order or a question has no answer after this time, it is sent again: a message may be lost."""
@@ -181,7 +181,7 @@ class NatsFabric:
         self._begin(signal(self._connection, f"{self._prefix}.usage", content))
 
     def publish_feed(self) -> None:
-        """Tell the other gateways that this gateway committed changes. Several calls within a short time send one message."""
+        """Tell the other gateways that this gateway committed changes. Several calls within a short time cause one message."""
         if self._feed_timer is None:
             self._feed_timer = asyncio.get_running_loop().call_later(_FEED_PAUSE, self._send_feed)
 
@@ -228,7 +228,7 @@ class NatsFabric:
     ) -> T:
         """Pass a request to the gateway that drives the plant. Call `ask_here` if it is this gateway, otherwise `ask_holder`.
 
-        If the plant is moving to another gateway, wait for that gateway. If there is no answer, call again. Another gateway may
+        If the plant is moving to another gateway, wait for that gateway. If there is no answer, call again: another gateway may
         drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout at the
         deadline. Raises DeviceOffline if no gateway drives the plant. Also raises DeviceOffline if there is no connection to
         NATS until the deadline.

@@ -17,8 +17,8 @@ def split_picture(picture: Picture, size: int) -> tuple[Pictured, list[bytes]]:
 async def join_picture(first: Pictured, receive: Callable[[], Awaitable[bytes]]) -> Picture:
     """Receive the parts of the picture that come after the part `first`. Return the whole picture.
 
-    Raises NotAMessage if a part is empty, if the picture is too large, or if its hash is not `first.digest`. A message of an
-    earlier version has no digest. Then the hash is not checked.
+    Raises NotAMessage if a part is empty, if the picture is too large, or if its hash is not `first.digest`. A gateway
+    with an earlier version sends no digest; then the hash is not checked.
     """
     content = bytearray(first.content)
     for _ in range(first.parts):

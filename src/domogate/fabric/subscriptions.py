@@ -15,8 +15,8 @@ _log = get_logger(__name__)
 class ShardSubscriptions:
     """Subscribes this gateway to the NATS subjects of the shards that it holds, and ends the subscriptions of all other shards.
 
-    After the gateway has subscribed to new shards, it sends a message without content on `<cluster>.held`. Orders or questions
-    of other gateways may wait for a holder. Those gateways then send them again at once.
+    After the gateway has subscribed to new shards, it sends a message without content on `<cluster>.held`. Other gateways with
+    orders or questions that wait for a holder then send them again at once.
     """
 
     def __init__(self, connection: NatsConnection, cluster: str, on_request: Handler) -> None:
@@ -27,7 +27,7 @@ class ShardSubscriptions:
         self.moved = asyncio.Event()
         """An asyncio event that is set when shards get a holder. Then a new asyncio event replaces it."""
         self.equal = asyncio.Event()
-        """An asyncio event that is set while the subscriptions of this gateway are those of the shards in `held`."""
+        """An asyncio event that is set while this gateway is subscribed to exactly the shards in `held`."""
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 

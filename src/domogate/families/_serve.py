@@ -189,8 +189,8 @@ class FamilyApp:
     def _find_places(self, target: Target, call: Call) -> None:
         """Find the ambient or the module that the path names, and write it into `call`.
 
-        Raises NoSuchAmbient or NoSuchModule if the plant does not have it. Also raises NoSuchAmbient if the operation is not
-        for this kind of module. Otherwise `raise_injected` raises the injected fault of the plant or module, if there is one.
+        Raises NoSuchAmbient or NoSuchModule if the plant does not have it. Also raises NoSuchModule if the operation is not for
+        this kind of module. Otherwise `raise_injected` raises the injected fault of the plant or module, if there is one.
         Injected faults of devices, such as offline, are not raised here.
         """
         operation, plant = target.operation, call.plant

@@ -155,7 +155,8 @@ class MadeInvitationLinkOut(OutputModel, frozen=True):
 
 
 @OPERATIONS.add(
-    "GET /homes/{homeId}/invitation-links", "The invitation links that work; the newest is first; only for the owner"
+    "GET /homes/{homeId}/invitation-links",
+    "The invitation links that can still be used; the newest is first; only for the owner",
 )
 async def list_invitation_links(services: HomeServices, call: HomeCall) -> InvitationLinksOut:
     home = await _open_own(services, call)

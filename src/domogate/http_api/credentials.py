@@ -35,7 +35,7 @@ class Credentials(ABC, Generic[C]):
     schemes: Mapping[str, Any] = {}
     """The OpenAPI security schemes. A request needs all of them."""
     errors: Mapping[int, str] = {}
-    """The statuses and texts of refusals because of credentials. Every operation can answer with these statuses."""
+    """The statuses and texts of refusals because of credentials, for every operation that needs credentials."""
 
     @abstractmethod
     async def check(self, request: Request, operation: str) -> C:

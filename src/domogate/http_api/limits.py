@@ -30,7 +30,7 @@ class InvitedPersonOut(OutputModel, frozen=True):
 
 
 class InvitationLinkOut(OutputModel, frozen=True):
-    """An invitation link that works. `note` is the owner's text about the invited person."""
+    """An invitation link that can still be used. `note` is the owner's text about the invited person."""
 
     id: str
     note: str

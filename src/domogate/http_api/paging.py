@@ -1,7 +1,7 @@
 """Lists in pages. `?limit=` and `?after=` select a page.
 
-The answer has the items and the field `next`. This field is the cursor of the next page. The client sends it as `after`. In
-some lists the cursor is not a position in the change feed. It is, for example, an id or a time.
+The answer has the items and the field `next`: the cursor of the next page, which the client sends as `after`. The cursor is,
+for example, an id, a number or a time.
 """
 
 from collections.abc import Callable, Iterable, Sequence

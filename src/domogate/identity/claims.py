@@ -31,11 +31,10 @@ C = TypeVar("C", bound=CommonClaims)
 def check_claims(
     payload: bytes, registry: JWTClaimsRegistry, expected: type[C], now: float, explain: Callable[[str], str]
 ) -> tuple[dict[str, Any], C]:
-    """Check the common claims and the types of the `expected` claims.
+    """Check the claims against the rules of `registry` and the types of the class `expected`.
 
-    Returns all claims as a dict, and the `expected` claims as an object.
-    Raises TokenRefused if a claim is missing or wrong. `explain` returns the message for a wrong claim. Its argument is the
-    name of the claim.
+    Returns all claims as a dict, and the claims of `expected` as an object of this class. Raises TokenRefused if a claim is
+    missing or wrong. `explain` gets the name of a wrong claim and returns the message.
     """
     try:
         claims: Any = json.loads(payload)

@@ -1,8 +1,8 @@
 """Verifies tokens of external issuers. The gateway can accept them instead of its own tokens, or in addition to its own tokens.
 
-The token says who the person is, which client it is for, and which scopes it has. The claim `sub` names the person. In the
-first token of a person, the e-mail address names the person. The gateway decides the rest. The user must exist in the store and
-be active. The client must be registered. The client gets only the scopes that it is registered for.
+The token says who the person is, which client it is for, and which scopes it has. The claim `sub` names the person. For the
+first token of a person, the gateway finds the user by the e-mail address. The gateway decides the rest. The user must exist in
+the store and be active. The client must be registered. The client gets only the scopes that it is registered for.
 """
 
 import math
@@ -148,8 +148,8 @@ async def find_external_principal(store: PrincipalStore, claims: ExternalClaims,
 
     Raises TokenRefused if there is no such client, or no such active user.
 
-    The first accepted token of an account at the external issuer binds the account to a user of the gateway. This user has the
-    same e-mail address (Decision 0061). A token whose client is not registered binds nothing.
+    The first accepted token of an account at the external issuer binds the account to the user with the same e-mail address
+    (Decision 0061). A token whose client is not registered binds nothing.
     """
     client = await store.find_client(claims.client_id)
     if client is None:
@@ -168,8 +168,8 @@ async def find_external_principal(store: PrincipalStore, claims: ExternalClaims,
 async def _can_bind(store: PrincipalStore, claims: ExternalClaims) -> bool:
     """Whether there is an active user whom the account can be bound to.
 
-    `bind_external_account` checks this again, but it is a write. With this check first, the requests of an account that has no
-    user in this gateway cause no write.
+    `bind_external_account` checks this again, but it is a write. This function runs first, so requests of an account without
+    a user cause no write.
     """
     user = await store.find_user_by_email(claims.email)
     if user is None or not user.active:

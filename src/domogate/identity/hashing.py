@@ -15,7 +15,7 @@ from domogate.domain.passwords import normalise_password
 
 _NICENESS = 19
 _PAUSE = 0.75
-"""The pause after a check of a password, before the next check begins: a share of the time that the check took.
+"""The pause between two checks of passwords, as a share of the time that the first check took.
 
 In the pause the processor can do other work, even during many logins.
 """

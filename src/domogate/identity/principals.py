@@ -18,7 +18,7 @@ class ExternalClaims(msgspec.Struct, frozen=True):
     subject: str
     email: str
     client_id: str
-    """The registered client that stands for the issuer's client."""
+    """The id of the client in this gateway that stands for the issuer's client."""
     scopes: frozenset[str]
     expires_at: float
 

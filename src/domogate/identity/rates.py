@@ -42,7 +42,7 @@ def parse_rate(text: str) -> Rate:
 class _Slice:
     """Requests that came within a short time: a thousandth of the length of the window.
 
-    All these requests count until the newest request of the slice is older than the window.
+    All these requests count until the newest request of the slice leaves the window.
     """
 
     __slots__ = ("count", "newest", "oldest")
@@ -138,7 +138,7 @@ class RateWindows:
             window.add(now, number)
 
     def sweep(self, now: float) -> None:
-        """Remove the windows of keys whose counted requests are all older than the period of the rate."""
+        """Remove the windows that contain no request any more."""
         self._windows = {key: window for key, window in self._windows.items() if window.count(now)}
 
     def __len__(self) -> int:

@@ -69,8 +69,7 @@ class RemoteKeys:
     async def fetch_again(self) -> None:
         """Fetch the keys again, but not if they were fetched recently.
 
-        The verifier calls this method for a token without a key id. The signature of this token does not match the issuer's
-        only key.
+        The verifier calls this method if a token has no key id, and its signature does not match the issuer's only key.
         """
         await self._fetch_unless_recent(REFETCH_PAUSE)
 

@@ -109,9 +109,9 @@ def _find_unretired(keys: Sequence[SigningKey], algorithm: str, now: float) -> S
 
 
 def _end(keys: Sequence[SigningKey], end_of: Callable[[SigningKey], float]) -> list[SigningKey]:
-    """Return copies of some keys: those without a time of retirement, or with a later one than `end_of` returns for the key.
+    """Return copies of the keys, with the times of retirement that `end_of` returns.
 
-    Each copy has the time that `end_of` returns.
+    Keys that already have this time or an earlier one are left out.
     """
     return [msgspec.structs.replace(key, retired_at=end_of(key)) for key in keys if _ends_after(key, end_of(key))]
 

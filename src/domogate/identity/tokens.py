@@ -2,8 +2,8 @@
 
 A token is verified once. The verifier checks its form, algorithm, key and signature. Then it checks its issuer, audience and
 times, and then its user, client and grant. The result is cached by the token's SHA-256 until the token expires. Some changes in
-the change feed end this earlier: changes of its user, client or grant, or of the signing keys. A token of an external issuer is
-verified with the keys and rules of this issuer (external.py). Its result is also cached.
+the change feed remove the result earlier: changes of its user, client or grant, or of the signing keys. A token of an external
+issuer is verified with the keys and rules of this issuer (external.py). Its result is also cached.
 """
 
 import math

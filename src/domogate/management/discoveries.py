@@ -143,7 +143,7 @@ async def discover(services: ManagementServices, _call: OperatorCall, body: Disc
 
 @OPERATIONS.add(
     "POST /plants/{plantId}/placements",
-    "Add several modules to a plant, in the given ambients, or in ambients whose names are part of the names of the modules",
+    "Add several modules to a plant, in the given ambients, or in ambients that a pattern finds by the names of the modules",
     errors=(409, 422),
     max_body=_MAX_BODY,
 )

@@ -14,7 +14,7 @@ OPERATIONS = OperationTable("maintenance")
 
 
 class ClockOut(OutputModel, frozen=True):
-    """The time of the clock that the gateways use, and the last clock time that a gateway stored (`lastSeen`).
+    """The present time of the clock that the gateways use, and the last time that a gateway stored (`lastSeen`).
 
     `problem` says why old data is not pruned. It is null while old data is pruned.
     """

@@ -91,7 +91,7 @@ class LinkOut(OutputModel, frozen=True):
 
 
 class OwnersLinkOut(InvitationLinkOut, frozen=True):
-    """An invitation link that works, and the owner who made it."""
+    """An invitation link that can still be used, and the owner who made it."""
 
     user_id: str
     email: str
@@ -173,14 +173,14 @@ async def invite(services: ManagementServices, call: OperatorCall, body: NewInvi
     )
 
 
-@OPERATIONS.add("DELETE /plants/{plantId}/invitations/{email}", "Withdraw an invitation that was not accepted yet")
+@OPERATIONS.add("DELETE /plants/{plantId}/invitations/{email}", "Withdraw an open invitation")
 async def withdraw_invitation(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.withdraw_invitation(call.id_of("plantId"), call.path["email"], by=call.caller)
 
 
 @OPERATIONS.add(
     "PATCH /plants/{plantId}/invitations/{email}",
-    "Replace the limits of an invitation that was not accepted yet; null removes them",
+    "Replace the limits of an open invitation; null removes them",
     errors=(422,),
 )
 async def change_invitation(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:
@@ -191,7 +191,7 @@ async def change_invitation(services: ManagementServices, call: OperatorCall, bo
 
 @OPERATIONS.add(
     "GET /plants/{plantId}/invitation-links",
-    "The owner's invitation links that work, without their URLs; the newest is first",
+    "The owner's invitation links that can still be used, without their URLs; the newest is first",
 )
 async def list_invitation_links(services: ManagementServices, call: OperatorCall) -> Listing[OwnersLinkOut]:
     plant_id = call.id_of("plantId")

@@ -106,7 +106,7 @@ class DriverFactsOut(OutputModel, frozen=True):
 
     `connections` are the names of the brokers or OpenWebNet gateways in use. A module names one of them in one of its options;
     the value of `connectionOption` is the name of this option. `connection` is the connection that was set through this API.
-    `canSetConnection` is false if the settings list the connections.
+    `canSetConnection` is false if the settings list the connections, or if this API cannot set connections of this driver.
     """
 
     name: str

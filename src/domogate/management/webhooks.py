@@ -57,8 +57,8 @@ class NamedDeadLetterOut(DeadLetterOut, frozen=True):
 def _administration(services: ManagementServices) -> WebhookAdministration:
     """Return the service that lists and removes webhooks, and replays their dead letters.
 
-    It does not call the code that delivers events. The process that delivers the events of a webhook reads the change feed. So
-    it learns that the webhook was changed or removed.
+    The service does not call the code that delivers events. The process that delivers the events of a webhook learns from the
+    change feed that the webhook was changed or removed.
     """
     return WebhookAdministration(services.store, services.clock, services.audit)
 

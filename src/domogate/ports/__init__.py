@@ -1,6 +1,6 @@
 """The interfaces that the services need and other folders implement. `app/` chooses an implementation of each interface.
 
-Methods of a port are called on the event loop's thread. If this is not so, the text about the port or method says it.
+Methods of a port are called on the event loop's thread, unless the text about the port or method says something else.
 """
 
 from domogate.ports.backends import Delivered, EchoBackend, Undelivered, WebhookSender

@@ -23,7 +23,7 @@ class Delivered(msgspec.Struct, frozen=True):
 
     status: int
     retry_after: float | None = None
-    """The seconds that the receiver asks to wait before the next attempt, if it sent Retry-After."""
+    """The number of seconds to wait before the next attempt, if the receiver sent the header Retry-After."""
 
 
 class Undelivered(Exception):
@@ -45,7 +45,9 @@ class WebhookSender(Protocol):
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
-        """Post the body. Post it again only if the connection of an earlier post was used and was closed without an answer.
+        """Post the body on a new connection, or on the open connection of an earlier post.
+
+        If the receiver closes the open connection without an answer, post the body again, on a new connection.
 
         Raise Undelivered if the receiver sends no valid answer, or if the URL may not be called now.
         """

@@ -32,7 +32,7 @@ class BridgeClient(Protocol):
     async def serve(self, connection: BridgeConnection) -> None:
         """Use a new connection until it is lost.
 
-        Then an error of the connection ends this method, or `BridgeBroker.run` cancels it.
+        When it is lost, its error ends this method, or `BridgeBroker.run` cancels this method.
         """
         ...
 

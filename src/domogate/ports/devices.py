@@ -16,8 +16,8 @@ class AttachedModule(msgspec.Struct, frozen=True):
     """A module with its last known state, as a driver gets it.
 
     `reported_at` is the time of the last report. It is 0.0 if there was no report, or if the state may be wrong. The state may
-    be wrong in three cases. It came from an estate file. The driver or the options of the module were changed after the report.
-    An injected fault has ended.
+    be wrong in three cases: it came from an estate file; the driver or the options of the module were changed after the report;
+    an injected fault has ended.
     """
 
     module: Module
@@ -84,8 +84,8 @@ class Driver(Protocol):
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         """Drive exactly these modules of the plant from now on.
 
-        The gateway calls this method again when the plant has changed. It also does so when reports of its modules could not be
-        stored. Then report each module whose state or reachability differs from the stored one (`AttachedModule.last`).
+        The gateway calls this method again when the plant has changed, or when reports of its modules could not be stored. In
+        both cases, report each module whose state or reachability differs from the stored one (`AttachedModule.last`).
 
         Return at once, and connect in the background. Report a module with wrong options as absent
         (AbsenceReason.MISCONFIGURED), and drive the other modules.

@@ -41,8 +41,8 @@ class Mail(Protocol):
     async def send(self, mail: OutgoingMail, /) -> bool:
         """Send the mail and return True.
 
-        Return False if no mail server is configured. Also return False if the address is that of an account with a login name.
-        Nobody gets mail at this address.
+        Return False if no mail server is configured. Also return False for the address of an account with a login name: nobody
+        gets mail at this address.
 
         Raise OSError if the mail server cannot be reached, is not trusted, or refuses the mail.
         """

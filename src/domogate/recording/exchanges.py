@@ -31,7 +31,7 @@ class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     body: Any = None
     """A JSON value. None if the answer has no body, or a body that is not JSON, such as a picture."""
     is_empty: bool = False
-    """True if the answer has no body. If it is false and the content type is JSON, a body of None is the JSON value null."""
+    """True if the answer has no body. If it has a body of JSON and `body` is None, this body is the JSON value null."""
 
 
 class RecordingFile:

@@ -1,4 +1,4 @@
-"""A small HTTP server for `domogate record` and `domogate replay`. Connections, sizes and times are bounded."""
+"""A small HTTP server for `domogate record` and `domogate replay`. Connections, sizes and times are limited."""
 
 import re
 import sys

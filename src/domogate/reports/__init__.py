@@ -1,6 +1,6 @@
 """The safety report as PDF and as CSV, for the person who is responsible for a site. This package calls it "the report".
 
-This package only prints the data that it is given. fpdf2 is large, so it is loaded with the first PDF.
+This package only prints the data that it is given. The PDF library fpdf2 is large, so only the first PDF loads it.
 """
 
 from datetime import UTC, tzinfo

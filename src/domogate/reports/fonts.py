@@ -1,8 +1,8 @@
 """Chooses the font of a report.
 
-Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, an installed font of
-`CANDIDATES` is embedded. It is the font that has most of these letters. If the font does not have a letter, a similar text is
-printed, for example the letter without its accent. If there is none, a question mark is printed.
+Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, the PDF
+contains the installed font of `CANDIDATES` that has the largest number of these letters. If this font does not have a letter, a
+similar text is printed, for example the letter without its accent. If there is no similar text, a question mark is printed.
 """
 
 import unicodedata

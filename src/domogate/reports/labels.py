@@ -68,7 +68,7 @@ def print_moment(at: float | None, zone: tzinfo, *, day_only: bool = False) -> s
 
 
 def print_failures(failures: tuple[Failure, ...], between: str = " - ") -> list[str]:
-    """Return each failure as text, with its type.
+    """Return a text for each failure: its words, then `between`, then its type.
 
     The types `BLOCK.OK` and `REMOTE.STATUS.OK` are left out: they say that there is no failure.
     """

@@ -11,8 +11,8 @@ from domogate.services.audit import GATEWAY, AuditAction, AuditResult
 CHECK_EVERY = 60.0
 """The seconds between two checks whether a backup is due.
 
-The gateway also waits this time after its start. A machine whose clock has no battery must first set its clock. If the time
-between two backups (`every`) is shorter, the gateway waits only for `every` seconds.
+The gateway also waits this time after its start, because a machine whose clock has no battery must first set its clock. If the
+time between two backups (`every`) is shorter, the gateway waits only for `every` seconds.
 """
 RETRY_AFTER = 600.0
 """In seconds. After a failed backup, the gateway waits at least this time. The reason: each attempt loads the disk.

@@ -61,7 +61,7 @@ class Refused(Exception):
 
 
 class NotFound(Refused):
-    """The object does not exist, or the caller may not know that it exists."""
+    """The object does not exist, or the caller must not learn that it exists."""
 
 
 class Invalid(Refused):

@@ -102,8 +102,8 @@ def _find_right_time(connection: Connection, first: int, latest: float) -> int:
 
     If there is none, return the number after the last record.
 
-    `first` is the number of the oldest record. The records before the result have later times. They were written while the
-    clock was far ahead. In fact they are older than the records that follow them, and are removed with them.
+    `first` is the number of the oldest record. The records before the result have times after `latest`: they were written
+    while the clock was far ahead. In fact they are older than the records that follow them, and are removed with them.
     """
     limit = 1  # The first record is nearly always the result.
     while rows := connection.execute(_RECORDS, {"after": first - 1, "limit": limit}).all():
@@ -119,7 +119,7 @@ def _find_last_before(connection: Connection, first: int, last: int, before: flo
 
     Only the records with the numbers `first` to `last` are searched.
 
-    The search is a binary search. It is exact enough. The records are nearly in the order of their times.
+    The search is a binary search. It is exact enough, because the records are nearly in the order of their times.
     """
     found: AuditRecord | None = None
     while first <= last:

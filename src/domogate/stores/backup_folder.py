@@ -1,7 +1,7 @@
 """The folder with the backups that a gateway makes by itself.
 
 The name of a backup has a number and a time, such as domogate-000012-20261117T030000Z.sqlite3. The number gives the order of
-the backups. The clock can be wrong.
+the backups, because the clock can be wrong.
 """
 
 import asyncio

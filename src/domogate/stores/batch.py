@@ -1,8 +1,8 @@
 """Runs the writes of concurrent callers (a batch) in one transaction.
 
-Several changes of orders may directly follow each other in a batch. Then they are merged. One statement adds all new orders,
-one statement marks the sent orders, and one statement ends orders. Each caller gets the same result as after separate writes,
-one after the other. Reports are also merged. Other work is merged if its callers share it (`shared_work.py`).
+Changes of orders that directly follow each other in a batch are merged: one statement adds all new orders, one statement marks
+the sent orders, and one statement ends orders. Each caller gets the same result as if the writes ran one after the other.
+Reports are also merged. Other work is merged if its callers share it (`shared_work.py`).
 """
 
 import asyncio
@@ -165,7 +165,7 @@ class Unit(msgspec.Struct, eq=False):
     result: Any = None
     error: Exception | None = None
     alone: bool = False
-    """Whether the work must not be done together with other work, because shared work of its batch has failed."""
+    """Whether the work must be done separately, because shared work of its batch has failed."""
 
     def answer(self) -> None:
         if self.future.done():
@@ -238,20 +238,20 @@ class WriteQueue:
             self._arrived.notify()
 
     def expect(self, number: int) -> None:
-        """Let `take` wait for `number` callers and for the callers that are already in the queue.
+        """Let `take` wait a short time until `number` more callers have queued a write.
 
-        Call this directly before `number` callers get their answers. They may write again at once. So `take` returns the writes
-        of all these callers as one group. Otherwise the callers would form two groups that alternate.
+        Call this directly before `number` callers get their answers, because they may write again at once. Then `take` returns
+        their writes and the waiting writes as one group. Otherwise the callers would form two groups that alternate.
         """
         self._expected = number + len(self._pending)
 
     def take(self, seconds: float) -> list[Unit]:
         """Remove and return the queued writes. If no write comes for this number of seconds, return an empty list.
 
-        If the last group had several callers, wait a short time. In this time the same number of callers can come again.
-        Without this wait, commits on a fast disk are so short that callers rarely share a commit. In a measurement, it was
-        slower to wait for only half of the callers. The reason: the writer thread and the event loop's thread then compete for
-        the interpreter.
+        If the last group had several callers, wait a short time, so that the same number of callers can come again. Without
+        this wait, commits on a fast disk are so short that callers rarely share a commit. In a measurement, it was slower to
+        wait for only half of the callers. The reason: the writer thread and the event loop's thread then compete for the
+        interpreter.
         """
         with self._arrived:
             self._wanted = 1

@@ -59,8 +59,8 @@ def list_newest_of(connection: Connection, plant_id: Id, limit: int) -> Sequence
 def _has_late_index(connection: Connection) -> bool:
     """Whether the index of changes by plant is the table `changes_by_plant`. True for SQLite, False for PostgreSQL.
 
-    This index is late. It gets a change some time after the commit of the change, together with many other changes. PostgreSQL
-    has an ordinary index.
+    A change is added to this table some time after its commit, together with many other changes. PostgreSQL has an ordinary
+    index.
     """
     return connection.dialect.name == "sqlite"
 
@@ -68,8 +68,8 @@ def _has_late_index(connection: Connection) -> bool:
 def prune_changes(tx: Transaction, before: float) -> bool:
     """Remove some of the changes that are older than the time `before`. Return True if there may be more such changes.
 
-    The newest change stays. The next cursor is computed from it. A change that is far in the future was written while the clock
-    was wrong. It is removed together with the old changes. Otherwise it would keep all changes that follow it.
+    The newest change stays, because the next cursor is computed from it. A change with a time far in the future was written
+    while the clock was wrong. It is removed together with the old changes. Otherwise no change after it could be removed.
     """
     latest = tx.now + FAR_AHEAD
     oldest = select(changes.c.cursor, changes.c.at).order_by(changes.c.cursor).limit(PRUNE_CHUNK + 1)

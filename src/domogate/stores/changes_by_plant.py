@@ -5,8 +5,8 @@ It is a table to which many changes are added together (Decision 0147).
 An ordinary index would get each change with the commit of this change. Two consecutive changes are nearly always of different
 plants, so they would change different pages of the index. SQLite writes each changed page to its log completely.
 
-The index has all changes up to a cursor. The row with this cursor has an empty plant id. Later changes are found without the
-index.
+The index has all changes up to a certain cursor: the highest cursor in its rows with an empty plant id. Later changes are
+found without the index.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from domogate.stores.direct import DirectStatement, Write
 from domogate.stores.tables.feed import changes, changes_by_plant
 
 INDEXED_TOGETHER = 500
-"""About this number of changes is added to the index at once. A query reads at most about as many changes without the index."""
+"""About this number of changes is added to the index at once. A query reads at most about this number without the index."""
 
 _ALL_UP_TO = ""
 _COLUMNS = ["plant_id", "cursor"]

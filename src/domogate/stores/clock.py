@@ -12,7 +12,7 @@ from domogate.stores.tables.feed import changes, clock
 
 FAR_AHEAD = 7 * 86_400.0
 """In seconds. While the clock differs by more than this from the last stored time, no old data is pruned (Decision 0071). A
-time in the database may be ahead of the clock by more than this. Such a time was written while the clock was wrong.
+time in the database that is ahead of the clock by more than this was written while the clock was wrong.
 """
 _ROW = "gateways"
 _LAST_TIME = select(clock.c.seen_at).where(clock.c.id == _ROW)

@@ -54,8 +54,8 @@ decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
 def decode_event(text: str) -> Event:
     """Return the stored event. Return ChangesLost for an event that only a newer version knows.
 
-    During an upgrade, a gateway of the newer version may write to the same database. This version does not know what the event
-    changes. So the gateway forgets its data in memory, and reads the data from the store again.
+    During an upgrade, a gateway of the newer version may write to the same database. This gateway does not know what such an
+    event changes. So it forgets its data in memory, and reads the data from the store again.
     """
     try:
         return _decode_event(text)

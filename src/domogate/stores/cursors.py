@@ -95,7 +95,7 @@ class TransactionStart(NamedTuple):
     newest: int
     """The cursor of the newest change that the transaction sees."""
     structure: int = 0
-    """A number that changes when a transaction that held the lock for writes exclusively has changed plants or states."""
+    """A number. It changes when a transaction with the exclusive lock for writes has changed plants or states."""
     pruned: int = 0
     """All changes up to this cursor are removed. It is 0 on SQLite, where no other process removes changes."""
 
@@ -105,7 +105,7 @@ class FeedRead(NamedTuple):
 
     rows: Rows
     position: int
-    """No change up to this cursor can appear later. After the last page, everything up to this cursor was read."""
+    """No change up to this cursor can appear later. After the last page, the reader has all changes up to this cursor."""
     newest: int
     """The cursor of the newest visible change. It can be after `position`."""
     is_lost: bool = False

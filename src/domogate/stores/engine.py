@@ -95,9 +95,9 @@ class Database(ABC):
     def start_transaction(self, connection: Connection, _locks: Collection[WriteLock], _long: bool, /) -> TransactionStart:
         """Begin a transaction, wait for the locks, and return the position of the transaction in the change feed.
 
-        `_long` is True if the transaction may change a large part of the database. The transaction begins without SQLAlchemy,
-        because SQLAlchemy needs more time for this than SQLite. If SQLAlchemy executes a statement of the transaction, it takes
-        the transaction over. Then `commit` and `roll_back` end it through SQLAlchemy.
+        `_long` is True if the transaction may change a large part of the database. On SQLite, the transaction begins without
+        SQLAlchemy, because the code of SQLAlchemy takes longer than SQLite itself. If SQLAlchemy later executes a statement of
+        the transaction, `commit` and `roll_back` end the transaction through SQLAlchemy.
         """
         execute_text(connection, self.begin)
         newest = _NEWEST.scalar(connection, {}) or 0
@@ -142,7 +142,7 @@ class Database(ABC):
 
     @abstractmethod
     def prepare_feed(self) -> None:
-        """Prepare the database for new changes. The next cursors must be higher than all stored cursors."""
+        """Prepare the database, so that the cursors of new changes are higher than all stored cursors."""
 
     @abstractmethod
     def connect_to_feed(self) -> Connection:
@@ -166,7 +166,7 @@ class Database(ABC):
 
     @abstractmethod
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Store the cursor of a transaction that changed plants or states, so that recorders of other gateways clear caches."""
+        """Store the cursor of a transaction that changed plants or states. Recorders of other gateways then clear caches."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:
@@ -276,7 +276,7 @@ class Transaction:
             self.last_writes.append(write)
 
     def write_changes(self, *, exclusive: bool) -> Sequence[Change]:
-        """Write the events as changes, now or at the commit. Return them. `exclusive`: the transaction holds its lock alone."""
+        """Write the events as changes, now or at the commit. Return the changes. `exclusive`: the lock is EXCLUSIVE."""
         if len(self.events) > MOST_EVENTS:
             self.database.reserve_cursors(self.connection, len(self.events), exclusive=exclusive)
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]

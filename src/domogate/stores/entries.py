@@ -46,7 +46,7 @@ def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
 def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
     """Write logbook entries for modules whose injected faults are cleared.
 
-    The injected failures end, and real ones appear.
+    The entries say that the injected failures have ended, and that the real failures have appeared.
 
     `own` has the real states of the modules, as JSON.
     """
@@ -61,7 +61,7 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
 
 
 def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
-    """Return the module, kind and start of the stored tests of the same plants.
+    """Return the module, kind and start of the stored tests of the plants in `entries`.
 
     They are used to find entries that are already stored.
 

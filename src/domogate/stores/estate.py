@@ -25,7 +25,7 @@ from domogate.stores.subject import SqlSubject, reads, writes
 _PAUSE = 0.02
 """In seconds. An import pauses for this time between two parts. Then other processes can write.
 
-`Database.lock_retry` is added to this time. A waiting process may try again only after `lock_retry`.
+`Database.lock_retry` is added to this time, because a waiting process may try again only after `lock_retry`.
 """
 _LONGEST_RUN = 2.0
 """In seconds. If no other gateway runs, the import pauses only after this time, because only another

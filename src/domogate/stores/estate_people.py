@@ -57,9 +57,9 @@ class ImportedUsers(msgspec.Struct):
 def compare_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
     """Return the users as they will be after the import. Nothing is written.
 
-    For each user of the estate, the stored user is found by id. If no stored user has this id, the stored user is found by
-    e-mail address. This is done only if the estate does not list that stored user by id. Then the user keeps the stored id.
-    Raises ValueError if two users would have the same e-mail address.
+    A user of the estate is the stored user with the same id. If no stored user has this id, it is the stored user with the same
+    e-mail address, unless another user of the estate has the id of that stored user. The user keeps the stored id. Raises
+    ValueError if two users would have the same e-mail address.
     """
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}

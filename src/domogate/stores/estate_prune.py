@@ -3,8 +3,8 @@
 A plant that is not in the file is removed with its content. In a plant that is in the file, content is removed only if the file
 does not list it.
 
-These functions are called after all parts of the file were imported. So a module that moved to another plant is already there,
-and is kept.
+These functions are called after all parts of the file were imported. So a module that moved to another plant is already in
+its new plant, and is kept.
 """
 
 from collections.abc import Sequence

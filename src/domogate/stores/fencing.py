@@ -2,8 +2,9 @@
 
 These are the writes of reports of drivers, and of the progress of orders and webhooks.
 
-A write carries the epoch with which this gateway held the shard when the write was queued. The transaction compares this epoch
-with the stored epoch. Because of a row lock, no other member can take the shard until the transaction has ended.
+When a write is queued, it gets the present epoch of its shard in this gateway. The transaction compares this epoch with the
+stored epoch, and refuses the write if they differ. It also locks the row of the shard, so no other member can take the shard
+until the transaction has ended.
 """
 
 import asyncio
@@ -59,7 +60,7 @@ def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
 def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None:
     """If this gateway does not hold a shard of a write any more, make this write fail.
 
-    Lock the shards of all these writes until the commit. So their holders cannot change before it.
+    Lock the shards of all these writes, so that the holders of these shards cannot change before the commit.
     """
     held = {each.shard for write in writes for each in write.fences}
     stored = {row.shard: row.epoch for row in connection.execute(_LOCK, {"held": sorted(held)})}

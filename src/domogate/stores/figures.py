@@ -14,7 +14,7 @@ from domogate.stores.tables.notices import parked, webhooks
 from domogate.stores.tables.plants import modules, plants, states
 
 _LONGEST_ORDER = 600.0
-"""In seconds. Orders that ended after `since` are not counted if they were queued more than this time before `since`.
+"""In seconds. The gateway counts the orders that ended after `since`, except orders queued more than this before `since`.
 
 Such orders are very rare. Without this limit, the query would read all stored orders.
 """

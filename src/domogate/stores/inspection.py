@@ -53,8 +53,8 @@ class UsedDatabases:
     def add(self, name: str) -> None:
         """Add the database to the list, which is a file.
 
-        Root does not write this file into a folder of another user. This user could not read it. Raises DatabaseUnusable if the
-        file cannot be written.
+        Root does not write this file into a folder of another user, because that user could not read the file. Raises
+        DatabaseUnusable if the file cannot be written.
         """
         if self.file is None or self.has(name) or find_foreign_owner(self.file.parent) is not None:
             return
@@ -105,7 +105,7 @@ def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
     """Check a SQLite file before it is opened for writing. Raises DatabaseUnusable if a check fails.
 
     Raises StoreNotWritable if SQLite cannot write the files that it needs for reading. An example is a full disk. The check of
-    its content ends after about `seconds` seconds. A part of the content may then not be checked yet.
+    the content ends after about `seconds` seconds, even if it has not reached all tables.
     """
     size = inspect_header(path, used)
     if not size:

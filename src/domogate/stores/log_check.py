@@ -4,7 +4,7 @@ The log is a list of frames. A frame has one changed page of the database. The l
 
 After a power failure, the last transaction in a log is often incomplete. This loses nothing, because no caller got an answer
 for this transaction. But each commit is on disk before the next transaction begins. So if two commits follow the frame at which
-SQLite stops, the log was damaged later. Then answered writes would be lost (Decision 0133).
+SQLite stops, this frame was already on disk and was damaged later. Then answered writes would be lost (Decision 0133).
 """
 
 import os
@@ -15,7 +15,7 @@ _HEADER, _FRAME = 32, 24
 """In bytes: the size of the header of the log, and the size of the header of a frame. A frame has one page of the database."""
 _MAGIC = (0x377F0682, 0x377F0683)
 _INDEX_COPY = 48
-"""In bytes: the size of the header of the file -shm, SQLite's index of the log. The file begins with two copies of it."""
+"""In bytes: the size of the header of the file -shm, SQLite's index of the log. The file begins with this header, twice."""
 _MOST_FRAMES = 100_000
 
 

@@ -41,8 +41,8 @@ def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, dict[
 def changing_plants(tx: Transaction, plant_ids: Iterable[Id], aspect: PlantAspect = PlantAspect.PEOPLE) -> Iterator[None]:
     """Emit PlantChanged for each of these plants at the end of the `with` block.
 
-    Inside the block, the caller changes `aspect` of the plants. The event names all people who were members before the block or
-    are members after the block.
+    Inside the block, the caller changes `aspect` of the plants. Each event names all people who are members of its plant before
+    the block or after the block.
     """
     changed_ids = sorted(set(plant_ids))
     before = people_of(tx.connection, changed_ids)
@@ -192,9 +192,9 @@ def _continues(before: Limits, after: Limits, now: float) -> bool:
 
     The member may see the events after this cursor.
 
-    The member keeps it under three conditions. The floors, ambients and modules are the same. The period of `before` has not
-    ended. The period of `after` does not begin earlier. Otherwise the member would see earlier events. The limits `before` gave
-    no right to them.
+    The member keeps the cursor under three conditions. The floors, ambients and modules are the same. The period of `before`
+    has not ended. The period of `after` does not begin earlier. Otherwise the member would see earlier events that the limits
+    `before` did not allow.
     """
     has_ended = before.valid_until is not None and before.valid_until <= now
     return before.places == after.places and not has_ended and (after.valid_from or 0.0) >= (before.valid_from or 0.0)
@@ -234,7 +234,7 @@ def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dic
 
 
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
-    """Make each active user with an invitation a member, and remove the invitation. Return the changed plants.
+    """If an invited user is active, add the user as a member, and remove the invitation. Return the changed plants.
 
     The invitation of a member who is not active is removed too. If `condition` is given, only the invitations that fulfil it
     are used.

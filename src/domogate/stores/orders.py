@@ -73,10 +73,10 @@ def _check_end(end: OrderEnd) -> OrderEnd:
 
 
 def end_overdue_orders(tx: Transaction, at: float, holdings: Holdings | None) -> int:
-    """End the orders whose deadline has passed, and return their number. In a cluster, end only orders of plants that this
-    gateway holds.
+    """End the orders whose deadline has passed, and return their number.
 
-    Otherwise this gateway could end an order just before the holder stores the confirmation of the device.
+    In a cluster, a gateway ends only the orders of plants whose shards it holds. Another gateway could end an order just before
+    the holder stores the confirmation of the device.
     """
     if holdings is not None:
         return _end_held_overdue_orders(tx, at, holdings)

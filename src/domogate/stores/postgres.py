@@ -217,8 +217,8 @@ class PostgresDatabase(Database):
     def prepare_writer(self, connection: Connection) -> None:
         """Let this class begin the transactions of the connection, and limit the time of an idle transaction.
 
-        The database driver would begin a transaction with a round trip of its own. So it begins no more transactions on this
-        connection. Other code would expect that the database driver begins them. So the connection never returns to the pool.
+        By default, the database driver begins each transaction with an additional round trip. This is switched off for this
+        connection. So the connection never returns to the pool: other code expects that the driver begins transactions.
         The time of a statement is limited by `time_limit` (direct.py).
         """
         connection.detach()

@@ -66,10 +66,9 @@ def limited_connection() -> "type[psycopg.Connection[Any]]":
     class WholePipeline(psycopg.Pipeline):
         """Sends its statements together with the end of the pipeline. psycopg would send each statement immediately.
 
-        The server does not count a transaction as idle between the first statement and the end of a pipeline. So it would not
-        end the transaction of a process that was frozen in this time. The process would keep its locks. A long pipeline is sent
-        in parts. When the first part has arrived, the server no longer counts the transaction as idle. So this protection ends
-        with the first part.
+        While the server has a part of a pipeline but not its end, it does not count the transaction as idle. If the process is
+        frozen in this time, the server does not end the transaction, and its locks stay. This cannot happen if everything is
+        sent together. It can happen after the first part of a long pipeline, which is sent in parts.
         """
 
         def _communicate_gen(self) -> Generator[Any, Any, None]:

@@ -12,7 +12,7 @@ from domogate.stores.engine import Database
 _PERIOD, _LIMIT = 0.5, 1.0
 """The seconds between two requests to the server, and the seconds for an answer.
 
-The sum is below 2 seconds. docs/operations/monitoring.md promises that `/readyz` shows within this time that the database does
+The sum is below 2 seconds. docs/operations/monitoring.md promises that `/readyz` shows within 2 seconds that the database does
 not answer.
 """
 _STOP_SECONDS = 0.5

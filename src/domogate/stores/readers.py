@@ -21,7 +21,7 @@ T = TypeVar("T")
 GRACE = 0.25
 """The seconds that a caller still waits after the deadline.
 
-The whole process may be paused. Then an answer that has come in the meantime is not lost.
+So an answer is not lost if it has come while the whole process was paused.
 """
 
 

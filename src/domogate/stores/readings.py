@@ -135,7 +135,7 @@ def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Un
 def _slots_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
     """Yield lists of slots (numbers of periods of SLOT_MS milliseconds) that have readings, the newest slot first.
 
-    Slots without readings take no time. This is so even if there are many between `since` and `until`.
+    Slots without readings take no time, even if there are many between `since` and `until`.
     """
     first, last = since // SLOT_MS, until // SLOT_MS
     while slots := list(connection.execute(_newest_slots(), {"first": first, "last": last}).scalars()):
@@ -182,7 +182,7 @@ def _merge(one: _Part, other: _Part) -> _Part:
 def list_summaries(
     connection: Connection, module_id: Id, since: float, until: float, resolution: float, limit: int
 ) -> Sequence[ReadingSummary]:
-    """Return the newest `limit` summaries of all intervals that overlap the period. The oldest of them is first.
+    """Return the newest `limit` summaries of intervals that overlap the time from `since` to `until`. The oldest is first.
 
     `resolution` is the length of an interval in seconds. Raises ValueError if it is shorter than FINEST or longer than LATEST.
 

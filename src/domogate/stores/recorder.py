@@ -227,7 +227,7 @@ class Recorder:
         self._epochs.update(fences)
 
     def forget_after(self, events: Sequence[Event]) -> None:
-        """Remove from the cache the modules that these events changed. If a plant changed or changes were lost, clear it."""
+        """Forget the modules that these events changed. If a plant changed or changes were lost, forget the whole cache."""
         for event in events:
             if type(event) in (PlantChanged, ChangesLost):
                 self.forget()
@@ -309,7 +309,7 @@ class Recorder:
         """Return the stored states that `record` needs.
 
         `record` needs the state of a module if its reports are also written to the logbook. It also needs the state for a
-        report without a state, if the module is unreachable before or after it.
+        report without a state, if the module is unreachable before or after this report.
         """
         needed = {
             report.module_id

@@ -70,10 +70,13 @@ def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken 
 def rotate_refresh_tokens(tx: Transaction, requests: Sequence[RotationRequest]) -> list[Rotation]:
     """Replace each presented token that is valid by its successor. Return the outcome of each request.
 
-    If a token was replaced before, the outcome is REPEATED under two conditions. The grace period lasts, and the successor of
-    the token is not replaced. Then the outcome is REPEATED even if the token has expired. If one of the conditions is not met,
-    there are two outcomes. If the token has expired at the time of the request, the outcome is EXPIRED. Otherwise the outcome
-    is REUSED, and the grant of the token is revoked. The result is the same as for requests that come one after the other.
+    If a token was replaced before, the outcome is one of these:
+
+    - REPEATED if the grace period lasts and the successor is not replaced, even if the token has expired.
+    - Otherwise EXPIRED if the token has expired at the time of the request.
+    - Otherwise REUSED. Then the grant of the token is revoked.
+
+    The result is the same as for requests that come one after the other.
     """
     return _Rotations(tx, requests).run(requests)
 

@@ -71,10 +71,10 @@ class SqlSubject:
 
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
         is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds. A
-        read or write can declare a longer limit. `member` is true for a member of a cluster. Only this process writes the
-        reports and orders of its plants. So it can commit these writes while other processes commit. A store with `holdings`
+        read or write can declare a longer limit. `member` is true for a member of a cluster. Only one member writes the
+        reports and orders of a plant, so it can commit these writes while other members commit. A store with `holdings`
         (the shards of this gateway) counts as a member, even if `member` is false. If `temporary` is true, nobody needs the
-        data after this process. Then the store does not look for damage, and a commit does not wait for the disk. If
+        data after the end of this process. Then the store does not look for damage, and a commit does not wait for the disk. If
         `reads_only` is true, the store cannot write, so it needs no writer.
         """
         self._url = url

@@ -4,15 +4,15 @@ from enum import IntEnum
 
 
 class WriteLock(IntEnum):
-    """The lock that a write takes in a cluster. Gateways can commit at the same time if no lock is EXCLUSIVE (Decision 0086).
+    """The lock that a write takes in a cluster. Writes that do not take EXCLUSIVE can commit at the same time.
 
-    But two writes with the lock AUDIT run one after the other. The same is true for USAGE and for ATTEMPTS.
+    But two writes with the lock AUDIT run one after the other (Decision 0086). The same is true for USAGE and for ATTEMPTS.
 
     A process that is not a member of a cluster always takes the exclusive lock.
     """
 
     EXCLUSIVE = 0
-    """For all writes that the following locks do not name. No other process writes at the same time."""
+    """For all writes that have none of the following locks. No other process writes at the same time."""
     SHARED = 1
     """For writes of rows that only the holder of a shard writes. Such a write is fenced.
 

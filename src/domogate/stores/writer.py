@@ -81,7 +81,7 @@ class Writer:
         self.written = 0
         """The cursor of the last change that this process has committed."""
         self.applied = 0
-        """The cursor that the listeners have applied. It is set on the loop's thread."""
+        """The cursor of the last change that the listeners have applied. It is set on the loop's thread."""
 
     # Runs on the loop's thread.
 

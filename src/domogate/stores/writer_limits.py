@@ -16,7 +16,7 @@ The pauses grow from the first value to the second value.
 ANNOUNCE_SECONDS = 0.25
 """A member of a cluster writes its applied cursor to the store at most once in this number of seconds.
 
-Without this limit it would write very often. Other members commit changes all the time.
+Without this limit it would write very often, because other members commit changes all the time.
 """
 LONG_SECONDS = 600.0
 """A write that declares more than this number of seconds may change a large part of the database."""

@@ -13,7 +13,7 @@ _LONGEST = 100
 class _UnknownName(Problem):
     """The request names something that does not exist. The detail has the list of the allowed names.
 
-    A long detail of another Problem is shortened. This detail is not, so that the list is complete.
+    Unlike the detail of other Problems, this detail is never shortened, so the list is complete.
     """
 
     def __init__(self, noun: str, given: str, similar: Iterable[str], allowed: Iterable[object]) -> None:

@@ -18,7 +18,7 @@ JsonObject = Annotated[dict[str, Any], msgspec.Meta(extra_json_schema={"addition
 Without `additionalProperties`, generators of clients would treat it as an object without fields.
 """
 _ONE_LINE = r"^[^\x00-\x1f\x7f]*$(?!\n)"
-"""Without the last group, Python would accept a line end at the end of the text. JSON Schema never accepts it."""
+"""The pattern of a text on one line. Without its last group, Python would accept a line end after the text."""
 Line = Annotated[str, msgspec.Meta(pattern=_ONE_LINE)]
 """A text on one line, in a request body."""
 Name = Annotated[str, msgspec.Meta(min_length=1, pattern=_ONE_LINE)]

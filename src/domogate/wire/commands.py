@@ -135,8 +135,8 @@ def command_for(kind: DeviceKind) -> str | None:
 def to_command(body: CommandBody, module: Module, state: State | None, now: float) -> domain.Command:
     """Return the command in the body.
 
-    Raises ValueOutOfRange in four cases. The command sets nothing. It contradicts itself. The kind of the module does not
-    accept it. The module does not accept it in its present state.
+    Raises ValueOutOfRange if the command sets nothing or contradicts itself, or if its `activationTime` is not in the future.
+    Also raises it if the module is of another kind, or does not have the socket or program of the command.
     """
     kind = module.kind
     form = _BY_BODY[type(body)]

@@ -78,7 +78,7 @@ export const homePeople = (caller: Caller) => ({
   /** Withdraw the access of a member, or an invitation; only for the owner. */
   withdrawPerson: (homeId: string, email: string, options?: CallOptions): Promise<void> =>
     caller.call(WITHDRAW_PERSON, [homeId, email], options),
-  /** The invitation links that work; the newest is first; only for the owner. */
+  /** The invitation links that can still be used; the newest is first; only for the owner. */
   listInvitationLinks: (homeId: string, options?: CallOptions): Promise<InvitationLinks> =>
     caller.call(LIST_INVITATION_LINKS, [homeId], options),
   /** Make a link with which one person joins the home within seven days; only for the owner. */

@@ -33,7 +33,7 @@ export const managementDiscovery = (caller: Caller) => ({
   discover: (body: DiscoveryRequest, options?: CallOptions): Promise<Discovery> =>
     caller.call(DISCOVER, [], { ...options, body }),
   /**
-   * Add several modules to a plant, in the given ambients, or in ambients whose names are part of the names of the
+   * Add several modules to a plant, in the given ambients, or in ambients that a pattern finds by the names of the
    * modules.
    */
   createPlacement: (plantId: string, body: NewPlacement, options?: CallOptions): Promise<Placement> =>

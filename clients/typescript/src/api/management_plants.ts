@@ -119,13 +119,13 @@ export const managementPlants = (caller: Caller) => ({
   /** Invite a person by e-mail; an active user becomes a member at once. */
   invite: (plantId: string, body: NewInvitation, options?: CallOptions): Promise<Invitation> =>
     caller.call(INVITE, [plantId], { ...options, body }),
-  /** Withdraw an invitation that was not accepted yet. */
+  /** Withdraw an open invitation. */
   withdrawInvitation: (plantId: string, email: string, options?: CallOptions): Promise<void> =>
     caller.call(WITHDRAW_INVITATION, [plantId, email], options),
-  /** Replace the limits of an invitation that was not accepted yet; null removes them. */
+  /** Replace the limits of an open invitation; null removes them. */
   changeInvitation: (plantId: string, email: string, body: MemberChange, options?: CallOptions): Promise<Plant> =>
     caller.call(CHANGE_INVITATION, [plantId, email], { ...options, body }),
-  /** The owner's invitation links that work, without their URLs; the newest is first. */
+  /** The owner's invitation links that can still be used, without their URLs; the newest is first. */
   listInvitationLinks: (plantId: string, options?: CallOptions): Promise<OwnersLinkList> =>
     caller.call(LIST_INVITATION_LINKS, [plantId], options),
   /** Withdraw an invitation link of the owner. */

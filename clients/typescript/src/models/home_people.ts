@@ -37,7 +37,7 @@ export interface InvitationLinks {
   readonly items: readonly InvitationLink[];
 }
 
-/** An invitation link that works. `note` is the owner's text about the invited person. */
+/** An invitation link that can still be used. `note` is the owner's text about the invited person. */
 export interface InvitationLink {
   readonly id: string;
   readonly note: string;

@@ -50,10 +50,9 @@ export interface ModuleCounts {
 }
 
 /**
- * Counts of webhooks and their deliveries. `oldestPendingAt` is the earlier of two times. The first is the time of the
- * oldest event whose delivery is pending. The second is the time from which a receiver has been unavailable. If
- * several receivers are unavailable, the earliest of their times counts. If no delivery is pending and no receiver is
- * unavailable, `oldestPendingAt` is null.
+ * Counts of webhooks and their deliveries. `oldestPendingAt` is the earliest of these times: the times of the events
+ * whose delivery is pending, and the times from which receivers have been unavailable. It is null if there are no such
+ * times.
  */
 export interface WebhookCounts {
   readonly active: number;

@@ -47,7 +47,7 @@ export interface OwnersLinkList {
   readonly next?: string | null;
 }
 
-/** An invitation link that works, and the owner who made it. */
+/** An invitation link that can still be used, and the owner who made it. */
 export interface OwnersLink {
   readonly id: string;
   readonly note: string;

@@ -35,7 +35,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 def check_settings(settings: Settings) -> Iterator[Finding]:
     """Check whether the settings fit together, and whether the pages are built.
 
-    A wrong value of a single setting was refused when the settings were loaded.
+    Each single value was already checked when the settings were loaded.
     """
     wrong = False
     for check in (check_exposure, check_cluster):

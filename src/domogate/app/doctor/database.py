@@ -25,7 +25,7 @@ from domogate.stores.inspection import inspect_file
 SECONDS = 10.0
 """In seconds: the longest time for the check of the content of a SQLite file and for the answers of PostgreSQL."""
 SLOW = 0.02
-"""In seconds. A database that needs more time for an answer is slow. The limit is low: a command waits for several answers."""
+"""In seconds. A database that needs more time for an answer is slow: a command to a module waits for several answers."""
 CLOCK_APART = 2.0
 """In seconds. If the clock of a PostgreSQL server and the clock of this machine differ by more, there is a warning: gateways on
 PostgreSQL use the clock of the server, but logs and certificates use the clock of the machine.

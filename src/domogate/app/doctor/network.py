@@ -200,7 +200,7 @@ async def check_broker(broker: MqttBroker) -> Finding:
 
 
 async def check_bus(bus: openwebnet.OpenWebNetGateway) -> Finding:
-    name = f"MyHome gateway {bus.name}"
+    name = f"OpenWebNet gateway {bus.name}"
     try:
         async with asyncio.timeout(SECONDS):
             _, writer = await asyncio.open_connection(bus.host, bus.port)

@@ -1,4 +1,4 @@
-"""The account page: due tasks, applications, webhooks, homes, sessions, and links to the security pages."""
+"""The account page: tasks that are due, applications, webhooks, homes, sessions, and links to the security pages."""
 
 from collections.abc import Iterator, Sequence
 

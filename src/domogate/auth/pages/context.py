@@ -67,7 +67,7 @@ class PageContext(msgspec.Struct, frozen=True):
     mails_links: bool = False
     """Whether a link can be mailed to a person who is not logged in."""
     passkeys: Passkeys | None = None
-    """The service is None if browsers do not offer passkeys at the URL of this gateway."""
+    """The service for passkeys. None if browsers do not offer passkeys at the URL of this gateway."""
     script_source: str = ""
     """The URL of the script that passkeys need."""
     has_door: bool = False
@@ -116,9 +116,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return choose_language(request, locales, chosen, self.default_language)
 
     async def find_application(self, return_to: str | None) -> tuple[Client | None, tuple[str, ...]]:
-        """Return the application that sent the person to the login, and the URLs of the page's redirects.
-
-        Forms of the page may redirect only to these URLs.
+        """Return the application that sent the person to the login, and the sites to which forms of the page may redirect.
 
         The application is None if the person came without an application.
         """
@@ -153,8 +151,7 @@ class PageContext(msgspec.Struct, frozen=True):
         """Render a page for `person`.
 
         If `person` is None, the form token comes from the visit cookie; a browser without this cookie gets one. `wait` is the
-        number of seconds until the next try.
-        `passkey_options` are the options that the script passes to the browser.
+        number of seconds until the next try. `passkey_options` are the options that the script passes to the browser.
         """
         visit: str | None = None
         token = person.form_token if person is not None else values.pop("form_token", "") or visit_token(request)

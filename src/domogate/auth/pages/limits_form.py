@@ -56,8 +56,7 @@ class Place(msgspec.Struct, frozen=True):
 def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]:
     """Return the floors with their rooms, then the rooms without a floor, then the devices without a room.
 
-    Scenes and gateways are left out. Some places of the present limits are not in this list, for example places that were
-    deleted. These places are at the end.
+    Scenes and gateways are left out. All other places of the present limits, for example deleted places, are at the end.
     """
     found = []
     for floor in topology.floors:
@@ -84,8 +83,8 @@ def read_limits(form: Form, places: Iterable[Place], now: float, zone: Zone, bef
     """Return the limits in the form. `before` are the limits that the form showed. Raises WrongLimits for a wrong
     place or period.
 
-    A chosen place that is not in `places` is refused. If it were ignored, no place might be left, and the limits would allow
-    the whole home.
+    A chosen place that is not in `places` is refused. If it were ignored and no other place were chosen, the limits would
+    allow the whole home.
     """
     ticked = {field for field in form.list_filled() if field.startswith(_PLACE_FIELDS)}
     chosen = [place for place in places if place.field in ticked]

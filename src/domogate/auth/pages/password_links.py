@@ -55,7 +55,7 @@ class SetPasswordPages(PageGroup):
     ) -> Response:
         """Render the page for a link that does not work.
 
-        `why` is the first part of the keys of the texts that say why the link does not work. `advice` is the key of the text
+        The keys of the texts that say why the link does not work begin with `link.` and `why`. `advice` is the key of the text
         that says how to get another link if no link can be mailed.
         """
         mailed = self._context.mails_links if mails_links is None else mails_links

@@ -131,8 +131,8 @@ def form_target(url: str) -> str | None:
     Return None if the URL is not valid.
 
     Browsers apply form-action to every redirect that follows a form. So the policy must name the origin of the application's
-    redirect URI. In two cases the expression is only the scheme. A native application's own scheme has no origin. And the
-    grammar of the policy has no IPv6 addresses.
+    redirect URI. For two kinds of URLs, the expression is only the scheme: the own scheme of a native application has no
+    origin, and the grammar of the policy has no IPv6 addresses.
     """
     try:
         parts = urlsplit(url)

@@ -194,8 +194,8 @@ _RELAY, _LIGHT, _SHUTTER = 1, 2, 3
 _RGB, _RGBW = 3, 4
 """Values of Tasmota's field `lt_st`, the number of channels.
 
-There are three values below `_RGB`. With 0, the lamp is only switched. With 1, it has a level. With 2, it has a level and a
-colour temperature.
+There are three values below `_RGB`. With 0, the lamp can only be switched on and off. With 1, it has a level. With 2, it has
+a level and a colour temperature.
 """
 
 
@@ -289,7 +289,7 @@ def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tasmota_name(config: Mapping[str, Any], device: str, kind: DeviceKind, options: Mapping[str, Any]) -> str:
-    """Return the name of a part, if a device has several parts. Tasmota has friendly names only for relays."""
+    """Return the name of one part of a device with several parts. Tasmota has friendly names only for relays."""
     if kind is DeviceKind.AUTOMATION:
         return f"{device} shutter {options.get('shutter', 1)}"
     if kind is DeviceKind.MULTISOCKET:

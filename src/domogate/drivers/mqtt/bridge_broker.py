@@ -25,8 +25,8 @@ _ACKNOWLEDGED_WITHIN = 10.0
 class MqttBridgeBroker:
     """Implements BridgeBroker for the broker `broker`.
 
-    `brokers` are all brokers of the settings. `carries` is called for a module of the driver `mqtt`. It returns True if the
-    broker of the module has the same host and port as `broker`.
+    `brokers` are all brokers of the settings. `carries` returns True for a module of the driver `mqtt` if the broker of the
+    module has the same host and port as `broker`.
     """
 
     def __init__(self, broker: MqttBroker, brokers: Sequence[MqttBroker]) -> None:

@@ -31,8 +31,8 @@ Without these pauses, other tasks would wait for some milliseconds.
 POLL_DELAY, POLL_INTERVAL = 1.0, 0.1
 """Seconds to wait for retained messages after subscribing, and seconds between two polls.
 
-After the wait, the modules that have sent no message are polled. Each of them gets a request for its state. They are polled one
-by one, because radio networks are slow.
+After the wait, the modules that have not reported their state are polled: each gets a request for its state. They are polled
+one by one, because radio networks are slow.
 """
 NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
 

@@ -130,7 +130,7 @@ async def _call(
 async def wait_answer(session: BrokerSession, call: PendingCall, deadline: float) -> None:
     """Wait for the answer until the deadline. Raises DeviceTimeout, or the fault with which the call ended.
 
-    An answer that arrived in time counts. This is so even if the gateway was too busy to read it in time.
+    An answer that arrived in time counts, even if the gateway was too busy to read it in time.
     """
     await asyncio.wait((call.answered,), timeout=max(0.0, deadline - session.clock.now()))
     if not call.answered.done():
@@ -166,9 +166,10 @@ async def _in_time(session: BrokerSession, waiting: Awaitable[object], deadline:
 
 
 def _handle_ack(ack: "asyncio.Future[bytes]", topic: str, call: PendingCall) -> None:
-    """Handle the broker's acknowledgement of a message. End the call if the broker refused the message or nobody gets it.
+    """Handle the broker's acknowledgement of a message.
 
-    A lost connection does not end the call, because the device may have received the message.
+    End the call if the broker refused the message, or if no client has subscribed to its topic. A lost connection does not end
+    the call, because the device may have received the message.
     """
     if ack.cancelled() or ack.exception() is not None:
         return

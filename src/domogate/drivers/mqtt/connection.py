@@ -1,6 +1,6 @@
 """One connection to a broker: packets in both directions, acknowledgements, and keep-alive.
 
-The connection is made for many small messages. It does not decode topics and payloads, and passes them to `deliver` as bytes
+To handle many small messages fast, the connection does not decode topics and payloads. It passes them to `deliver` as bytes
 (Decision 0037).
 """
 

@@ -54,9 +54,9 @@ def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
 async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: float, base: str | None) -> Discovery:
     """Listen for `seconds` seconds, and return the devices that are announced at the broker `name`.
 
-    If `name` is None, there must be only one broker. A base topic of Zigbee2MQTT may have a slash. Then this Zigbee2MQTT is
-    found only if `base` is this base topic. Raises DiscoveryFailed if the settings have no such broker, or if the broker cannot
-    be used. If the connection is lost before `seconds` have passed, return what was announced until then.
+    If `name` is None, there must be only one broker. A Zigbee2MQTT whose base topic has a slash is found only if `base` is this
+    base topic. Raises DiscoveryFailed if the settings have no such broker, or if the broker cannot be used. If the connection
+    is lost before `seconds` have passed, return what was announced until then.
     """
     if not brokers:
         raise DiscoveryFailed(_NO_BROKER)
@@ -77,8 +77,8 @@ async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: flo
 async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
     """Collect announcements for `seconds` seconds: retained messages, and messages that arrive in this time.
 
-    Return the payloads by topic. A base topic of Zigbee2MQTT may have a slash. Then this Zigbee2MQTT is found only if `base` is
-    this base topic. If the connection is lost before `seconds` have passed, return what was collected until then.
+    Return the payloads by topic. A Zigbee2MQTT whose base topic has a slash is found only if `base` is this base topic. If the
+    connection is lost before `seconds` have passed, return what was collected until then.
 
     Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if the broker cannot be used. Raises OSError or UnicodeError
     if the password file cannot be read.

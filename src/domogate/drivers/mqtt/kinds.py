@@ -186,10 +186,10 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
 
 
 def with_function(wanted: Properties, state: State | None, codec: Codec) -> Properties:
-    """Return the wanted properties. If a thermostat shall change to the manual mode, add its present function if necessary.
+    """Return the wanted properties. For the manual mode of a thermostat, add its present function if the device needs it.
 
-    This is necessary if two conditions hold. First, `wanted` has no function. Second, one word of the device means both the
-    manual mode and the function.
+    The device needs it if one word of the device means both the manual mode and the function. A function that `wanted` already
+    has is not changed.
     """
     if wanted.get("mode") is not ThermostatMode.MANUAL or "function" in wanted or not isinstance(state, ThermostatState):
         return wanted

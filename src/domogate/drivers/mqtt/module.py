@@ -97,7 +97,7 @@ class DrivenModule:
         self.received_at: float | None = None
         """The time of the last message about the state.
 
-        It is None before the first such message. It is also None if the state may have changed since the last one.
+        It is None before the first such message. It is also None if the state may have changed since the last such message.
         """
         self._monotonic = monotonic
         self._quiet_since = monotonic()
@@ -165,7 +165,7 @@ class DrivenModule:
         """Note an absence if the topics of the module are subscribed and the module has been silent for too long.
 
         If the module has never reported, not even before the last restart, the limit is `never_after` seconds. If the option
-        `silentAfter` is set, it is one more limit. This limit is for all modules, also for modules that have reported before.
+        `silentAfter` is set, it is a limit for all modules, also for modules that have reported before.
         """
         if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
             return  # A module without topics cannot send a message.

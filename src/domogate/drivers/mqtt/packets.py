@@ -22,9 +22,9 @@ FAILURE = 0x80
 _MESSAGE_EXPIRY, _SESSION_EXPIRY, _MAXIMUM_PACKET_SIZE = 0x02, 0x11, 0x27
 _SERVER_KEEP_ALIVE, _RECEIVE_MAXIMUM, _MAXIMUM_QOS, _USER_PROPERTY = 0x13, 0x21, 0x24, 0x26
 _SIZES = {0x11: 4, 0x13: 2, 0x21: 2, 0x22: 2, 0x24: 1, 0x25: 1, 0x27: 4, 0x28: 1, 0x29: 1, 0x2A: 1}
-"""The number of bytes of each property of a CONNACK that is a number (3.2.2.3)."""
+"""For each property of a CONNACK whose value is a number: the number of bytes of this value (3.2.2.3)."""
 _TEXTS = {0x12: 1, 0x15: 1, 0x16: 1, 0x1A: 1, 0x1C: 1, 0x1F: 1, _USER_PROPERTY: 2}
-"""The number of texts in each property of a CONNACK that contains texts. A text begins with its length, which has two bytes."""
+"""For each property of a CONNACK that contains texts: the number of texts. A text begins with its length, in two bytes."""
 _RETAIN_AS_PUBLISHED = 0x08
 _RETAINED_WILL = 0x04 | 0x08 | 0x20
 """The flags of a last will with QoS 1 that is retained (3.1.2.3)."""

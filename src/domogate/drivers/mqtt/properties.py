@@ -24,7 +24,7 @@ class Properties(TypedDict, total=False):
     level: int
     hue: float | None
     saturation: float | None
-    """None means that the light shows no colour now."""
+    """`hue` and `saturation` are None if the light shows no colour now."""
     position: int
     target: int
     """The position to which a shutter is moving."""

@@ -31,7 +31,7 @@ class NotSent(Exception):
 
 
 class DeadlinePassed(NotSent):
-    """The deadline passed before the request was sent, or so many requests are waiting that it would pass."""
+    """The deadline passed before the request was sent, or so many requests wait that the deadline would pass."""
 
 
 class BusBusy(NotSent):

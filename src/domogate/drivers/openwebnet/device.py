@@ -24,7 +24,7 @@ class Plan(msgspec.Struct, frozen=True):
     is_confirmed: Callable[[], bool] | None = None
     """Called after each new frame of the device. Returns whether the state confirms the command.
 
-    It is None if the ACK is the only confirmation.
+    This field is None if the ACK is the only confirmation.
     """
     on_done: Callable[[], None] | None = None
     """Called after the confirmation."""

@@ -14,7 +14,7 @@ _POWER, _TOTAL, _UPDATES = 113, 51, 1200
 _ACTIVE_POWER = ("1",)
 
 UPDATED_FOR = 120
-"""In minutes. After a request, a meter reports its power for this time. The request is repeated long before the end."""
+"""In minutes: how long a meter reports its power after a request. The driver repeats the request long before the end."""
 
 _NO_VALUE = 4_294_967_295
 """The value that a meter sends before its first measurement."""

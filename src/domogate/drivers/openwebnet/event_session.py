@@ -16,9 +16,9 @@ SILENCE_LIMIT = 60.0
 """In seconds. If no frame arrives for this time, the OpenWebNet gateway is checked."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
-"""The first and the longest pause after a login that failed because of the password.
+"""In seconds: the first and the longest pause after a login that failed because of the password.
 
-They are in seconds, before the random factor.
+A random factor makes each pause up to 20 % longer.
 
 Three wrong passwords in a minute lock all clients out for a minute (OpenWebNet, HMAC authentication).
 """

@@ -11,7 +11,7 @@ import msgspec
 
 
 class _Frame(msgspec.Struct, frozen=True, gc=False):
-    """Base of all frames. `form` is the text of the frame, with the name of a field at the place of its value."""
+    """Base of all frames. `form` is the text of the frame, with the names of fields instead of their values."""
 
     form: ClassVar[str]
 
@@ -70,7 +70,7 @@ class StatusRequest(_Frame, frozen=True, gc=False):
 
 
 class Normal(_Frame, frozen=True, gc=False):
-    """*WHO*WHAT*WHERE##: a command of a client or an event of the bus. `params` follow WHAT; WHERE stays as it is written."""
+    """*WHO*WHAT*WHERE##: a command of a client or an event of the bus. `params` are the parts after WHAT."""
 
     who: int
     what: int
@@ -131,7 +131,7 @@ _ANSWERS: dict[str, Frame] = {
     "*#*5##": BUSY,  # the gateway has no access to the bus
     "*#*6##": BUSY,  # the gateway sends another frame
 }
-"""The frames that end an answer of an OpenWebNet gateway. Many send only `*#*1##` and `*#*0##`; others give a reason."""
+"""The frames that end an answer of an OpenWebNet gateway. Many gateways send only the first two; others give a reason."""
 
 _SIGNAL = re.compile(r"\*(9[89])\*([0-9]{1,4})##")
 _CHALLENGE = re.compile(r"\*#([0-9]{1,256})##")

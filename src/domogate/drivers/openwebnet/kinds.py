@@ -60,7 +60,7 @@ def _find_kind(kind: DeviceKind, options: Mapping[str, Any]) -> Kind:
 def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
     """Yield the problems of the options of a module of this kind."""
     if kind not in KINDS:
-        yield (), f"a MyHome bus has no module of kind '{kind}'; it has {', '.join(KINDS)}"
+        yield (), f"an OpenWebNet bus has no module of kind '{kind}'; it has {', '.join(KINDS)}"
         return
     whos = [it.who for it in KINDS[kind]]
     if "who" in options and (type(options["who"]) is not int or options["who"] not in whos):

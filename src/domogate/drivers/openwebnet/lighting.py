@@ -36,7 +36,7 @@ from domogate.drivers.openwebnet.frames import (
 WHO = 1
 OFF, ON = 0, 1
 LEVELS = range(2, 11)
-"""The WHAT of each level of a dimmer with ten levels: 2 is 20 %, 10 is 100 %. There is no 10 %, because WHAT 1 means on."""
+"""The WHAT of each level of a dimmer with steps of 10 %: 2 is 20 %, 10 is 100 %. There is no 10 %, because WHAT 1 means on."""
 
 PULSES: Mapping[float, int] = MappingProxyType({0.5: 18, 30: 17, 60: 11, 120: 12, 180: 13, 240: 14, 300: 15, 900: 16})
 """For each number of seconds: the WHAT of the command that switches an actuator on for this time."""

@@ -2,9 +2,9 @@
 
 Old OpenWebNet gateways use the method OPEN (the password is a number), newer ones use HMAC with SHA-1 or SHA-256.
 
-With HMAC, nonces and digests are sent as decimal digits. There are two for each hexadecimal digit: `f` is 15, `a` is 10, `1` is
-01. A proof is computed from their hexadecimal text, not from their bytes (OpenWebNet, HMAC authentication). A proof is a plain
-hash over the joined texts, although the protocol calls it HMAC.
+With HMAC, nonces and digests are sent as decimal digits, two for each hexadecimal digit: `f` is 15, `a` is 10, `1` is 01. A
+proof is computed from the hexadecimal texts, not from the bytes (OpenWebNet, HMAC authentication). It is a plain hash over the
+joined texts, although the protocol calls it HMAC.
 """
 
 import hashlib

@@ -34,7 +34,7 @@ _BREAKS = {
 class Emergency(Device[EmergencyState]):
     """An emergency controller. It fails from time to time and is repaired hours later.
 
-    Some failures are not from the simulator, but for example from the estate file. They stay, and no others are added to them.
+    Failures that are not from the simulator, for example failures of the estate file, stay. No others are added to them.
     """
 
     __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")

@@ -96,8 +96,8 @@ class SimulatedModule:
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
         """Return a report with all readings since the last report. It has the state if the state changed or `whole` is true.
 
-        It also has the state if the module was unreachable in the last report. The report of an absent module has no readings.
-        It has a state only if no state of the module was ever reported.
+        It also has the state if the module was unreachable in the last report. The report of an absent module has no readings,
+        and it has a state only if no state of the module was ever reported.
         """
         device = self.device
         if self.absence is not None:

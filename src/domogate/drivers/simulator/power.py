@@ -123,9 +123,9 @@ def _shown(watts: float, most: float = inf) -> float:
 class Plug(Device[PlugState]):
     """A plug. It uses power while it is on.
 
-    The option `load` names an appliance. Instead of it, the option `watts` gives a power. Without these options, the seed of
-    the simulator selects an appliance. But a plug that is on may have a stored power that this appliance can never use. Then
-    the plug has no appliance. It uses the stored power whenever it is on. All these powers vary by 3 percent.
+    The option `load` names an appliance, or the option `watts` gives a power. Without these options, the seed of the simulator
+    selects an appliance. But if the plug is on, and its stored power is one that this appliance can never use, the plug has no
+    appliance: it uses the stored power whenever it is on. All these powers vary by 3 percent.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")
@@ -186,9 +186,9 @@ class Plug(Device[PlugState]):
 class Multisocket(Device[MultisocketState]):
     """A multisocket. It has four sockets unless its state or an option has another number.
 
-    Each socket has a load, which is a simulated appliance that is plugged in. The power and energy of the multisocket are
-    reported only as readings. The state of a multisocket has no fields for them. The stored state does not show the last
-    energy. So the energy counter starts at 0 each time this object is made, for example after a restart.
+    Each socket has a load: a simulated appliance that is plugged in. The power and energy of the multisocket are reported only
+    as readings, because its state has no fields for them. So the stored state does not show the last energy, and the energy
+    counter starts at 0 each time this object is made, for example after a restart.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")

@@ -28,7 +28,7 @@ SET_POINTS: dict[ThermostatFunction, dict[Level, float]] = {
 _DAY = 1440
 _WEEK = 7 * _DAY
 _MONDAY = 3 * _DAY
-"""In minutes: the time from the last Monday before the epoch to the epoch, because 1 January 1970 was a Thursday."""
+"""In minutes: the time from the Monday before 1 January 1970 to this day, which was a Thursday."""
 
 Day = tuple[tuple[str, Level], ...]
 
@@ -45,7 +45,7 @@ class Week(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A period of a program. `began` identifies it: minutes since the epoch, in the thermostat's local time."""
+    """A period of a program. `began` identifies it: its start in minutes since 1970, in the thermostat's local time."""
 
     began: int
     level: Level

@@ -64,21 +64,20 @@ class TokenStore(GrantStore, Protocol):
     ) -> Rotation:
         """Replace the token by `successor`. Exactly one caller replaces the token and gets the outcome ROTATED.
 
-        For `grace` seconds, a second call with the same token gets the outcome REPEATED. The successor of the first call stays
-        valid. After this time, a call with the same token revokes the grant and gets REUSED. The same happens if that successor
-        was replaced too. If the token is unknown or has expired, the result has no grant.
+        For `grace` seconds, a second call with the same token gets the outcome REPEATED, and the successor of the first call
+        stays valid. After this time, or after this successor was replaced, a call with the same token revokes the grant and
+        gets REUSED. If the token is unknown or has expired, the result has no grant.
         """
         ...
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         """Remove expired sessions, codes, refresh tokens, one-time links, invitation links and counted login attempts.
 
-        Also revoke the grants of the gateway's own pages whose session has ended. Also remove the old counts of requests. There
-        is one such count for each subscription and day.
+        Also revoke the grants of the gateway's own pages whose session has ended. Also remove old daily counts of requests.
 
         Also remove grants without a valid token. Their code was never redeemed, or the grant was revoked or replaced.
         `token_lifetime` is the longest lifetime of an access token or an id token. Codes, refresh tokens and grants stay in the
-        store at least for this time after their end. Tokens that were issued from them may still be valid.
+        store at least for this time after their end, because tokens that were issued from them may still be valid.
         """
         ...
 
@@ -117,7 +116,8 @@ class SessionStore(Protocol):
     ) -> bool:
         """In one write, store the session, consume the recovery code (given as its hash), and update the login throttle.
 
-        `succeeded` are attempts that the throttle counts as successful. `taken_back` is an attempt that no longer counts.
+        `succeeded` are attempts that the throttle counts as successful. `taken_back` is an attempt that does not count as
+        failed any more.
 
         Return False and write no session in these cases: the user was deleted; `totp_step` was used before; the user does not
         have the recovery code; the passkey was removed; its count of signatures is not higher than the stored count (except if

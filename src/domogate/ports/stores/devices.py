@@ -44,7 +44,7 @@ class ReadingStore(Protocol):
         ...
 
     async def summarise_readings(self, before: float) -> None:
-        """Replace the readings that are older than the time `before` by one summary for each measure and hour."""
+        """Replace the readings that are older than the time `before` by one summary for each series and hour."""
         ...
 
     async def prune_readings(self, before: float, most: int) -> None:
@@ -106,8 +106,8 @@ class OrderStore(Protocol):
     async def list_orders(self, wanted: OrderFilter, limit: int, before: float | None = None) -> Sequence[OrderRecord]:
         """Return a page of orders, newest first. If `before` is given, return only orders that were queued before this time.
 
-        More orders may be queued at the same time as the last order of the page. The page also has these orders. So paging
-        skips no order.
+        The page can have more than `limit` orders: it also has all orders that were queued at the same time as its last order.
+        So paging skips no order.
         """
         ...
 

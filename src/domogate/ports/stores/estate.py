@@ -82,9 +82,9 @@ class EstateStore(Protocol):
         """Import `people`, which is an estate without plants, and then the plants, in many transactions.
 
         If `prune` is true, the import also removes the stored records that are not in the estate. Users, plants and the content
-        of plants are removed in the last step, other records with the parts before it. If the import is interrupted, the parts
-        that are already imported stay. To import the missing parts, import the whole estate again. `progress` is called after
-        each part with plants, with the number of modules in this part.
+        of plants are removed last, other records earlier. If the import is interrupted, the parts that are already imported
+        stay. To import the missing parts, import the whole estate again. `progress` is called after each part with plants, with
+        the number of modules in this part.
         """
         ...
 
@@ -115,10 +115,10 @@ class EstateStore(Protocol):
         ...
 
     async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
-        """Write a backup to this file. Return the id of the secret key that a restore needs.
+        """Write a backup to this file. Return the id of the secret key that a restore needs, or None if it needs no key.
 
-        Raise OSError if the file cannot be written. Raise FileExistsError if the file exists, and `replace` and
-        `replace_larger` are false. Raise ValueError if the database cannot be backed up. If `replace_larger` is false, also
-        raise it if the file is a backup with more content than the new backup.
+        Raise OSError or ValueError if the backup cannot be written. Raise FileExistsError if the file exists, and both
+        `replace` and `replace_larger` are false. Raise ValueError if the file is a backup with more content than the new
+        backup, and `replace_larger` is false.
         """
         ...

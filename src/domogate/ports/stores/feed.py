@@ -48,10 +48,9 @@ class FeedStore(Protocol):
         ...
 
     async def wait_applied(self, timeout: float) -> bool:
-        """Wait until every running gateway on this store has applied the last write of this process. The command line uses this
-        method.
+        """Wait until every running gateway on this store has applied the last write of this process.
 
-        Return False after `timeout` seconds.
+        Return False if this takes longer than `timeout` seconds. The command line uses this method.
         """
         ...
 

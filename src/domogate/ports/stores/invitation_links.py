@@ -9,7 +9,7 @@ from domogate.domain.people import User
 
 
 class InvitationLinkStore(Protocol):
-    """Stores invitation links. A link works until `expires_at`, while its plant is active and its maker owns the plant."""
+    """Stores invitation links. A link works until `expires_at`, if its plant is active and its maker still owns the plant."""
 
     async def add_invitation_link(self, link: InvitationLink, most: int) -> bool:
         """Add the link. `most` is the number of working links that a plant may have.
@@ -35,7 +35,6 @@ class InvitationLinkStore(Protocol):
 
         `person` is a new user, who is added, or the id of an existing user. If the person is a guest whose period has ended,
         the limits of the link replace the guest's limits. Exactly one of several concurrent callers gets JOINED. For every
-        other outcome, nothing is changed. Raises ValueError if there is no user with the given id. Then nothing is changed
-        either.
+        other outcome, nothing is changed. Raises ValueError, and changes nothing, if there is no user with the given id.
         """
         ...

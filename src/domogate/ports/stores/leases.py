@@ -113,7 +113,7 @@ class LeaseStore(Protocol):
         ...
 
     async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
-        """Take the shards of `shards` that are not held by another member with a valid lease.
+        """Take these shards, except those that another member with a valid lease holds.
 
         Return the taken shards, each with its new epoch.
 

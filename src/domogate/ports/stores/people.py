@@ -56,7 +56,7 @@ class PeopleStore(Protocol):
     async def expire_terms(self, version: str) -> int:
         """Set the standing of users who accepted another version than `version`, so that they must accept the terms again.
 
-        Return the number of these users.
+        Return the number of users whose standing has changed.
         """
         ...
 

@@ -17,8 +17,8 @@ from domogate.domain.states import State
 class StoredState(msgspec.Struct, frozen=True, gc=False):
     """The last known state of a module.
 
-    `at` is the time of the report with this state. `at` is 0.0 in three cases. The state came from an estate file. The driver
-    or the options of the module were changed after the report. An injected fault that replaced the state has ended.
+    `at` is the time of the report with this state. `at` is 0.0 in three cases: the state came from an estate file; the driver
+    or the options of the module were changed after the report; an injected fault that replaced the state has ended.
     """
 
     state: State | None
@@ -42,8 +42,8 @@ class StoredPlant(msgspec.Struct, frozen=True):
     joined: dict[Id, int] = {}
     """For each member, the cursor of the newest change at the time when the member joined.
 
-    The member does not see the events up to this cursor. The cursor is set again if the limits of the member change to other
-    places. It is also set again if the period now begins earlier, or if the period had ended.
+    The member does not see the events up to this cursor. New limits of the member set the cursor again in three cases: they
+    name other floors, ambients or modules; their period begins earlier; the former period had ended.
     """
 
 

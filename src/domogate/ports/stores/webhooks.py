@@ -14,15 +14,13 @@ class WebhookStore(Protocol):
     """
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
-        """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL.
+        """Add a webhook. It replaces similar ended webhooks.
 
-        If the webhook has the thermostat format, it also replaces ended webhooks with this format. They are of the same client,
-        user and plant.
+        A webhook is similar if it has the same client, user, plant and URL. If the new webhook has the thermostat format, a
+        webhook is also similar if it has the same client, user and plant, and this format.
 
-        Return False if the client has an active webhook with the same URL for this user and plant. If the new webhook has the
-        thermostat format, there is a second rule. Return False if the client has an active webhook with this format for this
-        user and plant. Otherwise, raise TooManyWebhooks if the client has `most` or more active webhooks for this user and
-        plant.
+        If there is a similar active webhook, add nothing and return False. Otherwise, raise TooManyWebhooks if the client has
+        `most` or more active webhooks for this user and plant.
         """
         ...
 

@@ -25,9 +25,9 @@ class SeenPlant:
         self.id = identity
         self.data: Record = {}
         self.people: answers.Plant | None = None
-        """The newest entry of a list of plants that shows the owner of this plant."""
+        """The newest entry for this plant, in a list of plants, that shows the owner."""
         self.emails: dict[str, str] = {}
-        """The e-mail addresses of people, by the ids of the users. A list without the owner's address shows only the id."""
+        """The e-mail addresses of people, by the ids of the users. Some lists of plants show only the id of the owner."""
         self.floors: dict[str, Record] = {}
         self.ambients: dict[str, Record] = {}
         self.modules: dict[str, Record] = {}
@@ -36,7 +36,7 @@ class SeenPlant:
         self.unknown_devices: set[str] = set()
         self.shows_plugs = False
         self._plugs: dict[str, answers.Plug] = {}
-        """The newest entry of E16, by the ids of the modules."""
+        """The newest entry for each module in the answers of E16, by the id of the module."""
         self._floor_of: dict[str, str] = {}
         self._room_of: dict[str, str] = {}
         self._orders: dict[str | None, list[str]] = {}

@@ -75,7 +75,7 @@ def note_done(audit: Audit, call: AuditedCall, action: AuditAction, what: str) -
 
 
 _AUDITED_FAILURES = (DeviceOffline, DeviceTimeout, DeviceRefused, Internal)
-"""`note_command` records a fault only if it is one of these. After other faults, such as NoPlug, there was no command."""
+"""`note_command` records only these faults. Any other fault, such as NoPlug, means that there was no command."""
 
 
 def note_command(audit: Audit, user_id: Id, what: str, outcome: OrderRecord | Fault, address: str) -> None:
@@ -221,7 +221,7 @@ class AuditLog(AuditTrail):
         return known | {user_id: former[user_id] for user_id in missing if user_id in former} | found
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Remove the pseudonyms of changed users from the cache: they are read again. Must be a listener of the store."""
+        """Remove the pseudonyms of changed users from the cache. This method must be a listener of the store."""
         for change in changes:
             if isinstance(change.event, UserChanged):
                 self._user_changes += 1

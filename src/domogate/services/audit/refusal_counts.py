@@ -1,10 +1,11 @@
 """Counts repeated refusals, so that they cannot fill the audit log.
 
-Anybody can cause refusals without cost. Two refusals are of the same kind if they differ only in their times. They may also
-differ in their IP addresses within one network. In each minute, only the first refusal of a kind gets its own entry, at once.
-All repetitions in this minute get one common entry, which has the number of repetitions. In one minute and for one action, at
-most `KINDS_NOTED` kinds of refusals of an actor get their own entries. All other refusals of this actor for this action share
-one entry. All callers who did not authenticate count as one actor, from all IP addresses together.
+Anybody can cause refusals without cost. Refusals are of the same kind if they differ only in their times, or in IP addresses of
+one network. In each minute, the first refusal of a kind gets an entry at once. All its repetitions in this minute share one
+more entry, which has their number.
+
+An actor can cause many kinds of refusals. In each minute, at most `KINDS_NOTED` kinds of an actor's refusals of one action get
+such entries. The refusals of all further kinds share one entry. All callers who did not authenticate count as one actor.
 """
 
 import asyncio
@@ -51,8 +52,8 @@ class RefusalCounts:
     def add(self, entry: AuditEntry) -> None:
         """Append the refusal to the log if it is the first of its kind in this minute. Otherwise only count it.
 
-        For each action, an actor gets own entries for at most `KINDS_NOTED` kinds of refusals. Refusals of further kinds are
-        only counted. `sum_up` writes the counts.
+        If `KINDS_NOTED` kinds of this actor and action have entries in this minute, further kinds are only counted. `sum_up`
+        writes the counts.
         """
         if len(self._kinds) >= _CAPACITY or not self._begun <= entry.at < self._begun + MINUTE:
             self.sum_up()
@@ -73,8 +74,9 @@ class RefusalCounts:
     def count(self, entry: AuditEntry) -> bool:
         """Count the refusal if an entry of this minute is of the same kind, and return True. Otherwise return False.
 
-        The texts of `entry` need not be cleaned before this call (`_clean` in log.py). The texts of the entries in `_kinds` are
-        already cleaned. So they never equal a text that cleaning would change. After False, clean the texts and call `add`.
+        The texts of `entry` need not be cleaned before this call (`_clean` in log.py). If cleaning would change
+        them, the result is False, because the texts in `_kinds` are clean. If the result is False, clean the texts of `entry`
+        and call `add`.
         """
         if not self._begun <= entry.at < self._begun + MINUTE:
             return False
@@ -91,7 +93,7 @@ class RefusalCounts:
     def sum_up(self) -> None:
         """For each kind of refusal that was repeated, add one entry with the number of repetitions to the log.
 
-        Then begin to count again. This happens at the latest a minute after the first repetition.
+        Then begin to count again. This method is called at the latest a minute after the first repetition.
         """
         if self._timer is not None:
             self._timer.cancel()

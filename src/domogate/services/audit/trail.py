@@ -23,7 +23,7 @@ _PAGES_OF_A_SEARCH = 40
 _DISORDER = 86_400.0
 """In seconds. Records are not always in the order of their times, because somebody may have set the clock back.
 
-A search expects that a record is earlier than the previous record by at most this time.
+A search relies on this: the time of a record is at most `_DISORDER` seconds before the time of the previous record.
 """
 NEWEST = 2**62
 """A number that is larger than the number of every record."""
@@ -258,8 +258,8 @@ class _ChainCheck:
     def _check_beginning(self) -> Broken | None:
         """Check the first record that is left after a removal.
 
-        The last removal record says which record must be the first. It also says which hash the record before it had. Return
-        None if the first record is right. Otherwise return the place where the chain is broken.
+        The last removal record has the number and the hash of the last removed record. The first record must follow that
+        record. Return None if it does. Otherwise return the place where the chain is broken.
         """
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):

@@ -1,6 +1,6 @@
 """OAuth 2.0 and OpenID Connect: client authentication, consent, and the exchange of codes and refresh tokens for tokens.
 
-The implementation is our own (Decision 0026). So one call of the store looks up and consumes a code or a refresh token.
+One call of the store must look up and consume a code or a refresh token. So this code is our own, no library (Decision 0026).
 """
 
 from domogate.services.authorization.authorization import Authorization

@@ -28,9 +28,8 @@ _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, 
 UNKNOWN_TOKENS, _SPAN, _ALL = 100, 60.0, "all clients"
 """Anybody can send values that are not refresh tokens.
 
-After `UNKNOWN_TOKENS` such values in `_SPAN` seconds, the gateway first searches the store for each received value. It does so
-until these seconds have passed. It begins a write only if the value is a refresh token. So other values do not delay other
-writes.
+If `UNKNOWN_TOKENS` such values arrive within a period of `_SPAN` seconds, the gateway first searches the store for each further
+value of this period. It begins a write only if the value is a refresh token. So wrong values do not delay other writes.
 """
 
 
@@ -63,8 +62,8 @@ class Exchange:
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
         """Issue the first tokens of a grant (Decision 0026).
 
-        If the client is registered for refresh tokens, the result has a refresh token. Then this method raises OAuthFault if
-        the grant has just been deleted.
+        If the client is registered for refresh tokens, the result has a refresh token. For such a client, this method raises
+        OAuthFault if the grant has just been deleted.
         """
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:

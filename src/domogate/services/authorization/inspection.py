@@ -76,7 +76,7 @@ class TokenInspection:
         }
 
     async def revoke(self, client: Client, unverified_token: str, address: str = "") -> None:
-        """Revoke a token (RFC 7009). Its grant ends with all its tokens.
+        """Revoke a token (RFC 7009): end its grant and all tokens of this grant.
 
         An unknown or invalid token is ignored, and the answer is 200 (RFC 7009 §2.2). A token whose start time is in the
         future is ignored too. No gateway issues such a token, because all gateways of a cluster use the clock of the database

@@ -166,7 +166,7 @@ def _commanded(view: ModuleView, topics: BridgeTopics) -> tuple[_Entity, ...]:
 
 
 _LIGHT_STATE = f"{{{{ '{_json(do='set light', on=True)}' if value_json.state.on else '{_json(do='set light', on=False)}' }}}}"
-"""A template. It prints the state of a light as the payload of a command, because Home Assistant compares the two texts."""
+"""A template that prints the state of a light like the command for this state: Home Assistant compares both texts."""
 
 
 def _socket(number: int, fields: _Fields) -> _Entity:

@@ -62,8 +62,7 @@ class Bridge:
     ) -> None:
         """`is_current` returns whether this gateway knows the latest rights.
 
-        `wait_current` waits for a short time until this gateway knows them. If this gateway still does not know them, it raises
-        Internal.
+        `wait_current` waits for a short time until this gateway knows them. It raises Internal if this time was too short.
         """
         self.plan = plan
         self._broker = broker
@@ -75,7 +74,7 @@ class Bridge:
         self._commands = BridgeCommands(commands, self._find_latest_rights)
         self._connection: BridgeConnection | None = None
         self._retained: dict[str, bytes | None] = {}
-        """The retained messages at the broker. None means a message of an earlier connection."""
+        """The retained messages at the broker, by topic. None: a message of an earlier connection, with an unknown payload."""
         self._shown: Shown | None = None
         self._has_rights: bool | None = None
         self._changed: set[Id] = set()
@@ -211,7 +210,7 @@ class Bridge:
     async def _publish_changes(self, connection: BridgeConnection) -> float:
         """Publish what changed. Return the seconds after which this method must be called again, even without a change.
 
-        Publish nothing while this gateway may not know the latest rights.
+        Publish nothing while it is not certain that this gateway knows the latest rights.
         """
         self._wake.clear()
         if not self._is_current():

@@ -1,4 +1,4 @@
-"""The membership of this gateway in a cluster: lease, held shards, and how far the other gateways have read the feed."""
+"""The membership of this gateway in a cluster: lease, held shards, and how far the other gateways have read the change feed."""
 
 from domogate.services.cluster.clock import ClusterClock
 from domogate.services.cluster.holder_watch import HolderWatch

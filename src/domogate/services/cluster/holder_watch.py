@@ -1,6 +1,6 @@
 """If the holder of a shard does not answer, finds out whether the shard will soon have another holder.
 
-If it will, a request to the shard waits for the new holder.
+If another holder is expected, a request to the shard waits for this holder.
 """
 
 import asyncio
@@ -52,11 +52,11 @@ class HolderWatch:
     async def is_moving(self, shard: int) -> bool:
         """Return True if a request should wait, because the shard will soon have another holder.
 
-        Return False in three cases. First: the holder should keep the shard, but it gets no messages. No other member that
-        stays in the cluster gets messages either. Second: the holder should keep the shard, gets messages and is alive. The
-        first call of this method for this shard begins a period of `LeaseTimes.renewal` seconds. If the holder has renewed its
-        lease after this period, it is alive. A renewal during this period does not count. In these two cases the holder keeps
-        the shard but cannot be reached. So waiting does not help. Third: the database does not answer, so no shard can move.
+        If the database does not answer, return False: no shard can move now. If the holder will keep the shard although it does
+        not answer, return False too: waiting does not help. The holder will keep the shard if it is the member that should hold
+        it (`choose_member`), and one of two conditions is true. First: neither the holder nor any other member that stays in
+        the cluster gets messages. Second: the holder gets messages and is alive: it has renewed its lease at least
+        `LeaseTimes.renewal` seconds after the first call of this method for this shard.
         """
         shown = await self._look()
         if shown is None:

@@ -21,9 +21,9 @@ def list_sharing(members: Iterable[LiveMember]) -> frozenset[Id]:
 class LinkWatch:
     """Decides whether this member is cut off from the others.
 
-    A member that has lost its connection may be cut off. It is cut off if another member stays connected for the next
-    `cut_off_after` seconds. If the NATS servers do not run, no member is connected. So no member hands over its shards. A
-    member that has never been connected counts as cut off. Otherwise it would take shards that it would soon hand over.
+    A member that has lost its connection is cut off if another member stays connected for the next `cut_off_after` seconds.
+    If the NATS servers do not run, no member is connected, so no member hands over its shards. A member that has never been
+    connected counts as cut off. Otherwise it would take shards that it would soon hand over.
     """
 
     def __init__(

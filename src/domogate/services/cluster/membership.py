@@ -85,7 +85,7 @@ class ShardMessenger(Protocol):
     def publish_shards(self) -> None:
         """Tell the other members that this member has joined or left the cluster, or has released shards.
 
-        Then they renew their leases at once.
+        The other members renew their leases when they get this message.
         """
         ...
 
@@ -119,7 +119,7 @@ class Membership:
         self.member: ClusterMember | None = None
         """This gateway as a member. None while it has no lease."""
         self.known_as: Id | None = None
-        """The id under which other members may know this gateway. It is set before the id is in the database."""
+        """The newest id of this gateway as a member. Other members may know this id even while `member` is None."""
         self.members: tuple[LiveMember, ...] = ()
         """The members at the last renewal of the lease."""
         self.on_members: Callable[[], None] = lambda: None
@@ -145,7 +145,7 @@ class Membership:
     def list_members(self) -> tuple[LiveMember, ...]:
         """Return the members of the cluster, as they were when this member last renewed its lease.
 
-        The time since this renewal is subtracted from the time left of each lease.
+        `lease_left` of each member is the time that is left now.
         """
         passed = self._monotonic() - self._renewed_at
         return tuple(msgspec.structs.replace(live, lease_left=max(0.0, live.lease_left - passed)) for live in self.members)
@@ -246,7 +246,7 @@ class Membership:
     def _extend(self, sent_at: float) -> None:
         """Set the time until which this member may drive plants. Start a timer that stops driving at this time.
 
-        The lease in the database ends later than this time. The database counts from the time at which it got the renewal.
+        The lease in the database ends later, because the database counts from the time at which it got the renewal.
         """
         self._held.valid_until = sent_at + self._times.lease - self._times.margin
         if self._expiry is not None:

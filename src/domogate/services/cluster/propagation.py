@@ -1,9 +1,9 @@
-"""Delays the answer to a write until all gateways know the change. So any gateway shows the change (Decision 0091).
+"""Delays the answer to a write until all gateways know the change (Decision 0091).
 
-The gateway that wrote asks all other gateways whether they have applied its newest change. In this file, "question" means this
-message. The bound is the setting `knowledge_bound`. If another gateway does not answer within the bound, later writes do not
-wait for that gateway. This is safe. If that gateway still lacks the change after this time, it refuses requests of clients.
-When that gateway answers questions again, writes wait for it again.
+After the answer, clients can read the change from any gateway. The gateway that wrote asks all other gateways whether they
+have applied its newest change. In this file, "question" means this message. The bound is the setting `knowledge_bound`. If
+another gateway does not answer within the bound, later writes do not wait for that gateway. This is safe: a gateway that still
+lacks the change after this time refuses requests of clients. When it answers questions again, writes wait for it again.
 """
 
 import asyncio
@@ -68,8 +68,8 @@ class Propagation:
     ) -> None:
         """`list_others` returns the other members whose leases have not ended, without members that are cut off.
 
-        `bound` is in seconds. After this time, a write stops waiting for gateways without an answer. This is safe. A gateway
-        that still lacks a change after this time refuses to answer requests.
+        `bound` is in seconds. After this time, a write stops waiting for gateways that have not answered. This is safe: a
+        gateway that still lacks a change after this time refuses to answer requests.
         """
         self._store = store
         self._messenger = messenger

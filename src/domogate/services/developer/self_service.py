@@ -1,7 +1,4 @@
-"""Registers applications and subscription keys for the people who make them (Decision 0081).
-
-The operator must allow this.
-"""
+"""Lets people register their own applications and subscription keys, if the operator allows it (Decision 0081)."""
 
 import math
 import secrets

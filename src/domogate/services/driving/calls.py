@@ -1,8 +1,8 @@
 """Calls to drivers with a deadline. The caller gets an answer at most 0.1 s after the deadline, even if the driver hangs.
 
 A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck. A
-plant may have `MOST_IN_A_PLANT` calls at the same time. A stuck call counts until it ends. This module also refuses reports
-with values outside their limits (Spec 8). It refuses pictures that are too large or have a type that is not allowed.
+plant may have `MOST_IN_A_PLANT` calls at the same time. A stuck call counts until it ends. This code also refuses
+reports with values outside their limits (Spec 8), and pictures that are too large or have a type that is not allowed.
 """
 
 import asyncio
@@ -178,7 +178,7 @@ class DriverCalls:
             await asyncio.wait(self._tasks, timeout=min(left, _CANCEL_GRACE), return_when=asyncio.FIRST_COMPLETED)
 
     async def stop(self) -> None:
-        """Cancel all calls. Running writes are completed. Drivers that ignore the cancellation are not waited for."""
+        """Cancel all calls, and complete running writes. Do not wait longer than `_STOP_GRACE` seconds for the drivers."""
         tasks = set(self._tasks)
         for task in tasks:
             task.cancel()
@@ -324,7 +324,7 @@ _LIMITED: dict[type, Callable[[Any], _Values]] = {
 
 
 def find_breach(report: Report) -> str | None:
-    """Return a text about the first wrong value in the report: outside its limits or not a number. None if all are right."""
+    """Return a text about the first value in the report that is outside its limits or not a number. None if there is none."""
     try:
         bounded = _LIMITED.get(type(report.state))
         values = [] if bounded is None else bounded(report.state)

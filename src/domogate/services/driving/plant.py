@@ -74,7 +74,7 @@ class DrivenPlant:
         self._attachment.renew(driver)
 
     async def loaded(self) -> None:
-        """If the plant is just being read from the store, wait until this has succeeded or failed."""
+        """If the plant is being read from the store now, wait until this read has succeeded or failed."""
         if self._attachment.loading is not None:
             await asyncio.wait((self._attachment.loading,))
 
@@ -160,7 +160,7 @@ class DrivenPlant:
         return stored
 
     async def _acquire_slot(self, stored: StoredPlant) -> None:
-        """If all devices are simulated, wait for a slot. Raises DeviceOffline if all are taken and no call needs the plant."""
+        """If all devices are simulated, wait for a slot. Raises DeviceOffline if none is free and no call needs the plant."""
         slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
@@ -178,7 +178,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Return the reports to record, with injected faults and computed alerts; none if a fault hides the report."""
+        """Apply injected faults and computed alerts. Return the reports to record: none if a fault hides the report."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())
@@ -202,9 +202,9 @@ class DrivenPlant:
 
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
-        An order with a known id is not sent again. It gets the answer of the first order. It gets OrderKeyTaken if `order.once`
-        is True or its command or module differs. If the gateway failed before it stored an order, this id is not known.
-        Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
+        An order whose id is known is not sent again. It gets the answer of the first order. If `order.once` is True, or if its
+        command or module differs, OrderKeyTaken is raised instead. An id is not known if the gateway failed before it stored
+        the order. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
         if outcome is None or outcome.has_failed():
@@ -252,7 +252,7 @@ class DrivenPlant:
         return await self._calls.ask(deadline, partial(self._read, module_id, deadline, False))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:
-        """Ask the driver for the state of the module. `always`: record it even if it is not new."""
+        """Ask the driver for the state of the module. `always`: record the state even if it is not new."""
         await self._wait_loaded(module_id, deadline, call)
         now = self._clock.now()
         if self._overlay is not None and (injected := self._overlay.report_absence(self.id, module_id, now)) is not None:
@@ -307,7 +307,7 @@ class DrivenPlant:
     # asking a driver
 
     async def _wait_for_driver(self, module_id: Id, deadline: float, call: DriverCall) -> Driver:
-        """Return the driver after it attached the module. Raises DeviceOffline, DeviceTimeout, Internal."""
+        """Wait until the module is attached, and return its driver. Raises DeviceOffline, DeviceTimeout, Internal."""
         await self._wait_loaded(module_id, deadline, call)
         if self._overlay is not None and self._overlay.find(module_id, InjectedFault.OFFLINE, self._clock.now()):
             raise DeviceOffline("the device is offline")

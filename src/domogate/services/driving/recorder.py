@@ -138,7 +138,7 @@ class Recorder:
         return self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report), confirms=True)
 
     async def _record_newest(self, report: Report, writing: Awaitable[None], *, confirms: bool = False) -> None:
-        """Wait until the report is written. `confirms`: it confirms an order. Raises DeviceTimeout, Internal like `confirm`."""
+        """Wait until the report is written. `confirms`: the report confirms an order. Raises the same faults as `confirm`."""
         last = self._last.get(report.module_id)
         if last is not None:
             last.number = self.next_number()
@@ -295,10 +295,10 @@ class Orders:
     # orders of processes that have ended
 
     async def list_queued(self) -> Sequence[Order]:
-        """Return the queued orders whose deadline has not passed, oldest first. Orders that were queued together are
-        sorted by deadline: of two steps of a scene for the same module, the later step has the later deadline.
+        """Return the queued orders whose deadline has not passed, oldest first.
 
-        Orders queued over `_GRACE` seconds in the future are left out: the clock was set back. Their deadlines may be long ago.
+        Orders that were queued together, such as the steps of a scene, are sorted by deadline. Orders queued over `_GRACE`
+        seconds in the future are left out: the clock was set back, so their deadlines may be long ago.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()

@@ -1,7 +1,7 @@
 """Notices as CloudEvents 1.0 in JSON, for streams and webhooks.
 
-The hub encodes a new notice once for all open streams. `WebhookFormats` keeps the last encoded notices. Several webhooks may
-deliver the same notice.
+The hub encodes a new notice once for all open streams. `WebhookFormats` keeps the last encoded notices, because
+several webhooks may deliver the same notice.
 """
 
 from datetime import datetime

@@ -54,8 +54,8 @@ def print_ready(cursor: int) -> bytes:
 def print_reset(reset: Reset) -> bytes:
     """Print the event `reset`, which has no id.
 
-    A client may lose its connection while it gets the present states. The event `reset` and the present states have no id. So
-    after the client has connected again, it gets all present states again.
+    The present states that follow have no id either. If a client loses its connection before it has all of them, it sends its
+    old `Last-Event-ID` again. So it gets `reset` and all present states again.
     """
     return frame("reset", _encode(reset))
 

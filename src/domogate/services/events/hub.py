@@ -78,8 +78,8 @@ class Hub:
     ) -> None:
         """`source` is the URL of the gateway. `most` is the number of streams that may be open.
 
-        `most_per_user` and `most_per_key` are the numbers for one user and one subscription key. If they are more than half of
-        `most`, this half is the limit. So nobody can take all streams (Decision 0057).
+        `most_per_user` and `most_per_key` are the limits of one user and of one subscription key. A limit above half of `most`
+        is reduced to this half, so that nobody can take all streams (Decision 0057).
         """
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
@@ -236,7 +236,10 @@ class Hub:
             self._newest = changes[-1].cursor if is_lost else max(self._newest, changes[-1].cursor)
 
     def _end_after_loss(self) -> None:
-        """End all streams, because this gateway missed changes (`ChangesLost`). A client that connects again gets `reset`."""
+        """End all streams, because this gateway missed changes (`ChangesLost`).
+
+        A client that connects again gets `reset` if the store does not have the missed changes.
+        """
         self._distributor.clear()
         for stream in tuple(self._streams):
             stream.end(INTERRUPTED)

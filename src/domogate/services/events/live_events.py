@@ -22,7 +22,7 @@ class LiveEvents(ABC):
         self.rights = rights
         self._kinds = event_filter.kinds
         self._live_after: float = inf
-        """Changes after this cursor come from the hub. Infinite while the stream still reads from the store."""
+        """Changes after this cursor come from the hub. Infinite at first, while all changes come from the store."""
         self._writer: EventWriter | None = None
         """The connection, while the stream waits for new events and its rights are valid. Otherwise None."""
         self._unwritten: list[FramedNotice] = []
@@ -65,7 +65,7 @@ class LiveEvents(ABC):
             self._wake()
 
     def _wake(self) -> None:
-        """Let the task of the stream run. Until it waits again, nothing is written directly to the connection."""
+        """Let the task of the stream run. Until this task waits again, the hub does not write to the connection."""
         self._writer = None
         self._wakeup.set()
         waiting, self._unwritten = self._unwritten, []

@@ -17,7 +17,7 @@ from domogate.services.rights.access import Access, Caller
 IsOperator = Callable[[Id], Awaitable[bool]]
 
 _EVERYTHING = frozenset({HOME_SCOPE})
-"""With this scope, every kind of module is visible. An operator can see all modules through the management API."""
+"""The scopes of the streams of operators. With them, every kind of module is visible, as in the management API."""
 _ANY_OPERATOR = Id("operator")
 _NOT_OPERATOR = End(EndCode.PLANT, "The user is not an operator any more.")
 

@@ -109,7 +109,7 @@ class Stream(LiveEvents):
     # called by the surface
 
     async def frames(self, writer: EventWriter) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes. The caller must write each frame at once: the rights were checked just before, and may change."""
+        """Yield the frames. The caller must write each frame at once, because the rights may change after their check."""
         try:
             yield OPENING
             await self._check_rights()

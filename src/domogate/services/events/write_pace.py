@@ -6,7 +6,7 @@ So a busy hub writes many events together (Decision 0145).
 WRITES_PER_SECOND = 4_000
 """The number of writes in a second while the hub is busy."""
 AT_FULL_SPEED = 1_000
-"""The number of writes that a hub does without pauses after it had little to do."""
+"""After a time with few writes, the hub does this number of writes without pauses."""
 BUSY_AFTER = 250
 """After this number of writes without pauses, the hub is busy."""
 LONGEST_WAIT = 0.25

@@ -28,7 +28,7 @@ from domogate.wire.commands import CommandBody, to_command, word_of
 LONGEST_KEY = 64
 _NOTE_PICTURES_EVERY = 60.0
 _LAST_READ = 0.1
-"""In seconds. If the plant must be read again after a command, this read is given up this long after the deadline."""
+"""In seconds. If the plant must be read again after a command, this read may end this long after the command's deadline."""
 MOST_CHANGES = 1_000
 """The number of changes that are read to find out whether a module could be reached at an earlier time.
 
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 
     CONFIRMED = "confirmed"
     UNANSWERED = "unanswered"
-    """The device did not answer in time, but may have executed the command. Or the gateway did not send it in time."""
+    """The device did not answer in time, but may have executed the command. Or the gateway did not send the command in time."""
     UNREACHABLE = "unreachable"
     """The device cannot be reached, so it did not get the command."""
     REFUSED = "refused"

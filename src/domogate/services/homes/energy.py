@@ -26,8 +26,8 @@ _SERIES = 8
 _LOOK_BACK = 7 * DAY
 """In seconds: how far the search for an earlier reading of a counter goes back.
 
-The value of a counter at a given time is its last reading in one hour. This is the newest hour that began before the given time
-and has a reading of the counter. An hour that ended more than `_LOOK_BACK` before the given time is not used.
+The value of a counter at a given time is its last reading in the newest hour that began before this time and has a reading of
+the counter. An hour that ended more than `_LOOK_BACK` before the given time is not used.
 """
 
 
@@ -40,7 +40,7 @@ class Per(StrEnum):
 class PeriodReading(msgspec.Struct, frozen=True):
     """The readings of one measure in the hour, day or month that begins at `summary.at`.
 
-    `used` is the amount by which a counter grew in this time. It is None for a measure that is not a counter.
+    `used` is the amount by which a counter grew in this hour, day or month. It is None for a measure that is not a counter.
     """
 
     summary: ReadingSummary
@@ -71,11 +71,11 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 
 
 class HomeEnergy(msgspec.Struct, frozen=True):
-    """The energy that a home used in a period. `total` is the sum of the energy meters.
+    """The energy that a home used in a period.
 
-    If only plugs have measured values in the period, `total.now` and `total.before` are sums of the plugs. If neither energy
-    meters nor plugs have measured values in the period, `total.now` is None. Then `total.before` is the sum of the energy
-    meters. If the energy meters have no values in the period before either, `total.before` is the sum of the plugs.
+    `total` is the sum of the energy meters. If only plugs have measured values in the period, `total` is the sum of the plugs.
+    If no device has values in the period, `total.now` is None, and `total.before` is the sum of the energy meters. If the
+    energy meters have no values in the period before either, `total.before` is the sum of the plugs.
 
     `since` is the beginning of the period. For a guest, it can be later than the requested time.
     """

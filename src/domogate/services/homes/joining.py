@@ -7,12 +7,12 @@ from domogate.services.rights.access import Access
 async def find_joined_at(store: FeedStore, access: Access) -> float:
     """Return the later of two times: the time of joining the home, and the beginning of the guest's period.
 
-    A guest joins again if the limits get other places, or if the period gets an earlier beginning. A guest whose period had
-    ended also joins again with a new period (Decision 0056).
+    For a guest, some changes of the limits set a new time of joining: other places, an earlier beginning of the period, or any
+    change after the end of the period (Decision 0056).
 
-    The store keeps the cursor of the newest change at the time of joining, not the time. So this function uses the time of the
-    first change after this cursor that the store still has. This time is never before the time of joining. There is always such
-    a change. Joining is a change itself, and the store never removes the newest change. But a gateway of a cluster may not have
+    The store does not keep the time of joining, but the cursor of the newest change at that time. So this function uses the
+    time of the first stored change after this cursor. This time is never before the time of joining. There is always such a
+    change: joining is a change itself, and the store never removes the newest change. But a gateway of a cluster may not have
     read this change yet. In this case, the result is infinite.
     """
     if access.joined == 0:

@@ -1,4 +1,4 @@
-"""Limits how much one person may ask for. The home API has no subscription key, so no key limits its requests."""
+"""Limits the requests of each person to the home API. This API needs no subscription key, so no rate of a key limits them."""
 
 import math
 from collections import Counter
@@ -13,9 +13,9 @@ from domogate.ports import Clock
 REQUESTS, REQUESTS_SPAN = 1_200, 60.0
 """The number of requests that one person may send in `REQUESTS_SPAN` seconds, with all applications together."""
 ACTIONS = 300
-"""The number of commands, scenes and requests (for pictures or readings) that a person may send in `REQUESTS_SPAN` seconds."""
+"""The number of commands, scenes, and requests for pictures or readings that a person may send in `REQUESTS_SPAN` seconds."""
 MOST_OPEN = 16
-"""The number of commands, scenes and requests (for pictures or readings) that one person may have under way."""
+"""The number of commands, scenes, and requests for pictures or readings that one person may have under way."""
 
 
 class PersonLimits:
@@ -45,7 +45,8 @@ class PersonLimits:
         """
         if self._open[user_id] >= MOST_OPEN:
             raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)
-        self._count(self._actions, user_id, f"a person may send {ACTIONS} commands a minute")
+        rule = f"a person may send {ACTIONS} commands and requests for pictures or readings a minute"
+        self._count(self._actions, user_id, rule)
         self._open[user_id] += 1
         try:
             yield

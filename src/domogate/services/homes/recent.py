@@ -20,7 +20,7 @@ from domogate.services.rights.access import Access, Role
 _ORDERS = 200
 """The largest number of orders that are read for one list of events."""
 _AFTER_ORDER = 5.0
-"""In seconds. A change of a module counts as an effect of a confirmed order for this time after the order's end."""
+"""In seconds. A change of a module during a confirmed order, or within this time after it, counts as an effect of the order."""
 
 
 class RecentEvent(msgspec.Struct, frozen=True):
@@ -74,8 +74,8 @@ class RecentEvents:
 def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEvent]:
     """Yield the changes that a person would notice, in order.
 
-    A state is compared with the earlier state of the same module. It is an event only if it differs, or if the module became
-    reachable or unreachable. A state in the middle of a movement is left out.
+    A new state is compared with the previous state of the module (`_shown`). The new state is an event only if it differs, or
+    if the module became reachable or unreachable. A state in the middle of a movement is left out.
     """
     before: dict[Id, object] = {}
     for change in changes:

@@ -1,6 +1,6 @@
 """Takes a sample of the gateway's counters each minute and keeps the last hour in memory.
 
-Requests do no extra work for this. A sample only reads the counters that the metrics already have.
+The samples add no work to requests: a sample only reads the counters that the metrics already have.
 """
 
 import asyncio
@@ -87,8 +87,8 @@ class Monitor:
     async def take_sample(self) -> None:
         """Add a sample of the present time.
 
-        It has the number of orders that ended since the previous sample. Normally, the previous sample is one minute old. If
-        the database does not answer, the sample has no counts of the store.
+        The sample has the number of orders that ended since the previous sample. Normally, the previous sample is one minute
+        old. If the database does not answer, the sample has no counts of the store.
         """
         figures = None
         try:

@@ -3,7 +3,7 @@
 `People` changes accounts, members and clients. `Sessions` logs people in and out. Their exceptions are those of
 `services/refusals.py`, and `TooOften`.
 
-The names of this package are imported when they are first used. So a command loads only what it uses (Decision 0098).
+The names of this package are imported at their first use, so a `domogate` command loads only what it uses (Decision 0098).
 """
 
 from typing import TYPE_CHECKING

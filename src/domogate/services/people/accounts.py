@@ -71,7 +71,7 @@ class Accounts:
         """Create a user without a password, and a link with which the user sets a password (see `issue_password_link`).
 
         The user becomes active when the password is set. Raises Invalid if the e-mail address or the name is refused. Raises
-        Conflict if there is a user with this address. Raises MailFailed if the mail fails. Then the user exists already.
+        Conflict if there is a user with this address. Raises MailFailed if the mail fails; the new user stays.
         """
         user = await self._add(email, name, operator=operator, by=by)
         return user, await self.issue_password_link(user.id, show_link=show_link, by=by)

@@ -45,7 +45,7 @@ class EmailChanges(Accounts):
     async def find_email_link(self, user_id: Id, token: str) -> str | DeadLink:
         """Return the new e-mail address, or the reason why the link does not work.
 
-        The link works only for the user who asked for it. If this user mistyped the address, a stranger gets the link.
+        The link works only for the user who asked for it: if this user mistyped the address, a stranger gets the link.
         """
         found = await self.links.find(token, _PURPOSE)
         if isinstance(found, DeadLink):

@@ -80,11 +80,12 @@ class OneTimeLinks:
     async def _add(self, token: str, user: User, purpose: LinkPurpose, *, sent_to: str | None) -> float:
         """Store a link and return its expiry.
 
-        Earlier links of the user of the same kind become invalid. The two kinds are: links that set a password, and links that
+        The user's earlier links of the same kind become invalid. The two kinds are: links that set a password, and links that
         confirm an e-mail address.
 
-        Call this after the mail. If the mail fails, the earlier link must stay valid. `sent_to` is the only e-mail address that
-        gets the link. It is None if the link is shown and not mailed. Raises NotFound if the user has just been deleted.
+        Call this method after the mail was sent: if the mail fails, the earlier link must stay valid. `sent_to` is the only
+        e-mail address that gets the link. It is None if the link is shown and not mailed. Raises NotFound if the user has just
+        been deleted.
         """
         expires_at = self._clock.now() + self.lifetime
         try:

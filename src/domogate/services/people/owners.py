@@ -13,7 +13,7 @@ from domogate.services.rights.access import may_invite
 OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
 """In `OWNER_SPAN` seconds, an owner may make `OWNER_INVITATIONS` invitations and `OWNER_CHANGES` changes of limits.
 
-Both are limited. An invitation can send a mail, and a change adds an entry to the audit log.
+Both are limited, because an invitation can send a mail, and a change adds an entry to the audit log.
 """
 MOST_PEOPLE = 200
 """If a plant has this number of allowed users, invitations and invitation links together, its owner cannot invite more."""

@@ -82,8 +82,8 @@ class Passkeys:
         Raises Invalid if the name is not valid.
 
         If the person had no second factor before, all other sessions end. Then the result is LoginComplete with a new session.
-        Otherwise the result is `person`. After LoginFailed or LoginExpired, no passkey was added. There is one exception: the
-        password was changed at the same time.
+        Otherwise the result is `person`. After LoginFailed or LoginExpired, no passkey was added. There is one exception: if
+        the password was changed at the same time, the result is LoginFailed, and the passkey may have been added.
         """
         check_name(name)
         read = await self._read(answer, person.form_token)

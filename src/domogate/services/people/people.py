@@ -64,11 +64,10 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         """Invite a person. An active user becomes a member at once. Other people get an account and a link to set a password.
 
         With `link=False` no link is made. Then an operator has to give the person a link. If `show_link` is true, no mail is
-        sent. If a link was made, the result has its URL.
+        sent, and the result has the URL of the link if a link was made.
 
         Raises NotFound if there is no such plant. Raises Invalid if the e-mail address or the limits are refused. Raises
-        Conflict if the person has access or an invitation already. Raises MailFailed if the mail fails. Then the invitation is
-        stored already.
+        Conflict if the person has access or an invitation already. Raises MailFailed if the mail fails; the invitation stays.
         """
         stored = await self._get_stored(plant_id)
         plant = stored.plant

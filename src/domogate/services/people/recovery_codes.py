@@ -1,6 +1,6 @@
 """Recovery codes for a person who has lost the phone with the authenticator app, or cannot use a passkey.
 
-Each code works once, after the password, in place of a code of the app or a passkey.
+Each code works once, after the password, in place of a passkey or a code of the app.
 """
 
 import re

@@ -16,7 +16,7 @@ _SECRET_BYTES = 20
 class SecondFactor:
     """Makes TOTP secrets and checks TOTP codes. Codes of the previous and the next time step are also valid (RFC 6238 §5.2).
 
-    `use_totp_step` of the store ensures that no code is used twice. This is so even if two gateways get the code.
+    `use_totp_step` of the store ensures that no code is used twice, even if two gateways get the same code.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -96,7 +96,7 @@ class Sessions(SecondFactorChanges):
         *,
         replaces: str | None,
     ) -> LoginComplete | LoginFailed:
-        """Log in with a verified passkey. If two logins use the same challenge, at any gateway, only one succeeds.
+        """Log in with a verified passkey. If two logins use the same challenge, even at different gateways, only one succeeds.
 
         `factors` are all factors that the person proved. `counted` is the attempt that the login marks as successful.
         `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.

@@ -50,7 +50,7 @@ _WORST_FIRST: tuple[type[Fault], ...] = (Internal, DeviceTimeout, DeviceRefused,
 class Control:
     """Reads states of modules, and sends commands.
 
-    If the state in memory is too old, it asks the driver first (Decision 0008).
+    If the state in memory is too old, a read asks the driver first (Decision 0008).
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class Control:
     def find_fresh(self, view: ModuleView) -> State | None:
         """Return the state if the module can be reached, does not move, and its driver confirmed the state recently.
 
-        If the result is None, call `read_state`. A confirmation whose time is far in the future does not count as recent. In
-        this case the clock was set back after it.
+        If the result is None, call `read_state`. A confirmation whose time is far in the future does not count as recent: the
+        clock was set back after this confirmation.
         """
         state = view.state
         if not view.reachable or abs(self._clock.now() - view.confirmed_at) > self._max_ages[view.module.kind]:
@@ -164,7 +164,7 @@ class Control:
 
         `key` is an idempotency key. A repeated key returns the same record and sends nothing. Raises OrderKeyTaken if the key
         was used for another command or module. Raises ValueOutOfRange if the key is not valid. Raises Internal if the store
-        fails or the plant has too many calls.
+        fails or the plant has too many driver calls.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")

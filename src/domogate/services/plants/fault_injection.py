@@ -60,7 +60,7 @@ class FaultInjector:
 
         Raises NoSuchPlant if the plant does not exist or was removed. Raises ValueOutOfRange if the fault cannot have this
         value, or if `until` has passed. Raises NoSuchModule if there is no such module, or if the module cannot have the fault
-        with this value. For a whole plant, this method raises it if no module can have the fault with this value.
+        with this value. For a whole plant, raises NoSuchModule if no module can have the fault with this value.
         """
         _check_value(fault, value)
         if until is not None and not self._clock.now() < until:

@@ -115,7 +115,7 @@ def overlay_of(injections: Sequence[Injection]) -> FaultOverlay | None:
 def cover_answer(overlay: FaultOverlay, answer: Report, now: float) -> Report:
     """Return the answer of a driver with the injected faults.
 
-    Faults that are newer than the question or order count too.
+    Faults that were injected after the question or order count too.
     """
     absent = overlay.report_absence(Id(answer.plant_id), Id(answer.module_id), now)
     if absent is not None:

@@ -56,7 +56,7 @@ class History:
         """All times are in seconds. If `audit_kept` is None, audit records are never removed.
 
         `token_lifetime` is the longest lifetime of a token. Codes, refresh tokens and grants are kept for at least this time
-        after their end. A token that was made with them may still be valid.
+        after their end, because a token that was made with them may still be valid.
         """
         self._store = store
         self._clock = clock

@@ -133,10 +133,10 @@ class ReadModel:
     def __init__(self, store: ReadModelStore, *, max_modules: int) -> None:
         self._store = store
         self._new_states: dict[Id, list[dict[Id, tuple[int, StateChanged]]]] = {}
-        """For each read of a plant from the store, the newest state of each module that was committed meanwhile.
+        """For each running read of a plant from the store: the newest state of each module that was committed since its start.
 
-        These states are added to the plant. The plant is not read again for them. The modules of a large plant report so often
-        that each attempt would be out of date.
+        After the read, these states are added to the plant. Another read would not help: the modules of a large plant report so
+        often that each read would be out of date.
         """
         self._plants: FeedCache[Id, PlantView] = FeedCache(
             self._fetch_plant,

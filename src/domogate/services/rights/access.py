@@ -1,7 +1,7 @@
 """Finds out who is calling, and decides whether a person may see a module of a plant now.
 
-The functions that decide about rights are not coroutines. They need only the read model. A guest may see some parts of a plant
-for some time. So callers use the plant as `Access` shows it. They check again when the time `Access.until` has passed.
+The functions that decide about rights need only the read model, so they are not coroutines. A guest may see some parts of a
+plant for some time. So callers use the plant that `Access` has, and check the rights again after the time `Access.until`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,7 +75,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     until: float
     """A time in the future. From this time on the rights may be different, even without a change in the store."""
     joined: int
-    """The person gets only events after this cursor. It is set at the joining and at some changes of limits (Decision 0056)."""
+    """The person gets only events after this cursor. It is set at joining and at some changes of limits (Decision 0056)."""
     begun: float = 0.0
     """The time at which the period of a guest began."""
     guest_id: Id | None = None
@@ -113,9 +113,9 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
     """Return the access of the viewer to the plant. `plant` is the plant with `plant_id` in the read model, or None.
 
     Raises NoSuchPlant if the plant does not exist or is not active. Otherwise raises NotYourPlant if the person has no rights
-    on the plant now (Decision 0016). Also raises NotYourPlant if the person did not choose the plant for the application. So an
-    application learns nothing about a plant that the person did not choose. The answer is the same as for a plant of other
-    people (Decision 0079).
+    on the plant now (Decision 0016). Also raises NotYourPlant if the person did not choose the plant for the application. The
+    answer is the same as for a plant of other people, so an application learns nothing about a plant that was not chosen
+    (Decision 0079).
     """
     if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
         raise NoSuchPlant(f"no plant has the id {plant_id}")
@@ -139,7 +139,7 @@ def is_chosen(granted: frozenset[Id] | None, plant_id: Id) -> bool:
 class PlantList(msgspec.Struct, frozen=True):
     """The plants that one person may see.
 
-    The list is valid until the time `until`. At this time, the period of the person, as guest of a plant, begins or ends.
+    The list is valid until the time `until`. At this time, a period in which the person is a guest of a plant begins or ends.
     """
 
     plants: list[Plant]

@@ -1,6 +1,6 @@
 """Checks whether a grant is still valid, and which scopes it gives.
 
-Webhooks and tickets need this check. They are used without the token with which they were made.
+Webhooks and tickets need this check, because they are used without the token with which they were made.
 """
 
 import msgspec

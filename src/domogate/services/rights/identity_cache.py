@@ -25,7 +25,7 @@ class IdentityStore(PeopleStore, ClientStore, GrantStore, Protocol):
 def _cache(
     fetch: Callable[[K], Awaitable[V | None]], capacity: int, event: type[E], key_of: Callable[[E], K]
 ) -> FeedCache[K, V]:
-    """Return a cache in which each event makes one value stale: the value with the key `key_of(event)`."""
+    """Return a feed cache. An event of the type `event` removes the value with the key `key_of(event)`."""
     invalidated_by: InvalidatedBy = {event: lambda happened: (key_of(happened),), ChangesLost: lambda _: None}
     return FeedCache(fetch, capacity=capacity, invalidated_by=invalidated_by)
 

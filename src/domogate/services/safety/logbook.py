@@ -1,6 +1,6 @@
 """The test schedule of a site, the spare parts to order, the logbook, and a report with all three.
 
-This module uses only the store. So the command line needs no running gateway.
+This module uses only the store, so `domogate` commands that use it need no running gateway.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence

@@ -1,4 +1,4 @@
-"""The spare parts to order for the present failures.
+"""Lists the spare parts that must be ordered to repair the present failures.
 
 The list is computed from the failures that E18 returns and the spare parts that E19 returns.
 """
@@ -32,7 +32,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class OrderLine(msgspec.Struct, frozen=True):
-    """One part to order. The quantity is a text, as in E19: the sum of the quantities that the units need."""
+    """One spare part that must be ordered. The quantity is a text, as in E19: the sum for all devices that need the part."""
 
     reference: str
     type: SparePartType
@@ -41,7 +41,7 @@ class OrderLine(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """The parts to order (`lines`). `without_parts` has the needs for which no spare part of the right type is stored.
+    """`lines` has the parts that must be ordered. `without_parts` has the needs without a stored spare part of the right type.
 
     Some failures have a type that is not in `PART_FOR`. No part repairs them, so they are neither in `lines` nor in
     `without_parts`.
@@ -95,7 +95,7 @@ def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> O
 def _add(quantities: list[str]) -> str:
     """Return the sum as a text.
 
-    A quantity may be no number, for example "a pair". Then the text says how many times this quantity is needed.
+    If a quantity is not a number, for example "a pair", the text says how many times this quantity is needed.
     """
     total = sum(int(text) for text in quantities if _is_number(text))
     others: dict[str, int] = {}

@@ -12,9 +12,9 @@ from domogate.domain.states import EmergencyState
 DAY = 86_400.0
 MONTHS_BETWEEN = {EmergencyTestKind.FUNCTION: 1, EmergencyTestKind.DURATION: 12}
 DUE_SOON = {EmergencyTestKind.FUNCTION: 7 * DAY, EmergencyTestKind.DURATION: 30 * DAY}
-"""The time before its due time at which a test begins to count as due soon, in seconds.
+"""In seconds. A test counts as due soon if less than this time is left until its due time.
 
-This is longer for a duration test. People must plan this test, because it empties the batteries.
+The time is longer for a duration test. People must plan this test, because it empties the batteries.
 """
 
 # The clock of a unit may be wrong. Times outside these limits are replaced by the limit, because datetime cannot handle them.
@@ -36,9 +36,9 @@ class TestStanding(StrEnum):
 class PlannedTest(msgspec.Struct, frozen=True):
     """The schedule of one kind of test of one unit: the last finished test, the next test, and whether a test is running.
 
-    If the unit was never tested, the first test is due at once. Then `due_at` is the time at which the unit was commissioned or
-    began to charge. It is None if no such time is known. The first test is overdue some time after `due_at`: one month for a
-    function test, one year for a duration test.
+    The first test is due when the unit is commissioned. So if no test is recorded, `due_at` is the time at which the unit was
+    commissioned or began to charge. It is None if no such time is known. The first test is overdue some time after `due_at`:
+    one month for a function test, one year for a duration test.
 
     `due_at` is also None if the time of the last test is not known.
     """
@@ -81,7 +81,7 @@ def plan_test(
 
     A failed test also counts as a test. Its failure is reported, and the next test is due at the usual time. A unit whose clock
     is wrong may report a test that ends in the future. Then `logged_at` counts, which is the time of this test in the logbook.
-    If the logbook does not have it, nobody knows when the unit was tested. Then the test is overdue.
+    If the logbook does not have this test, nobody knows when the unit was tested. Then the next test is overdue.
     """
     last = last_test(kind, state)
     under_way = state.testing is kind

@@ -104,9 +104,8 @@ def read_site(
 ) -> SafetySite:
     """Return the site with its controllers, units and tests.
 
-    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` is for tests
-    whose end is in the future (`list_future_tests`). For each of these tests that the logbook has, it contains the time of the
-    entry in the logbook.
+    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` has
+    the tests of the logbook whose end is in the future (`list_future_tests`), each with the time of its entry.
     """
     places = places_of(plant.topology)
 

@@ -11,7 +11,7 @@ _CAPACITY = 10_000
 
 
 class TicketAudit:
-    """Records the use of tickets and picture tokens, and refused attempts, even without a valid permit.
+    """Records the use of tickets and picture tokens, and refused attempts, with or without a valid permit.
 
     Only the first picture of each permit is recorded.
     """

@@ -54,8 +54,8 @@ class Redemption:
         """`in_cluster`: whether this gateway is a member of a cluster.
 
         A ticket must be used only once. Outside a cluster, the stored order of a ticket shows that the ticket was used. In a
-        cluster, the gateway that drives the plant may get the message with the same order twice. So an order that is already
-        stored does not prove that the ticket was used before. So in a cluster, the store has a row for each used ticket.
+        cluster, the gateway that drives the plant may get the message with the same order twice, so a stored order does not
+        prove that the ticket was used before. Therefore, in a cluster the store has a row for each used ticket.
         """
         self._store = store
         self._signer = signer

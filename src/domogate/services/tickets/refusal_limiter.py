@@ -1,7 +1,7 @@
 """After too many refused tickets from an IP address, refuses all its requests with tickets for some seconds.
 
-Tickets cannot be guessed, so this only saves CPU time. The check of a signature takes long. Each process counts separately, and
-keeps its counts only for some seconds.
+Tickets cannot be guessed, so the limiter only saves CPU time: the check of a signature takes long. Each process counts
+separately, and keeps its counts only for some seconds.
 """
 
 import math

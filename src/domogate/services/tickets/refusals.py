@@ -9,7 +9,7 @@ class Reason(StrEnum):
     """The reason of a refusal. These words must not change: they are on the wire, in the audit log and in the metrics."""
 
     INVALID = "invalid"
-    """This gateway did not sign the ticket or picture token for this purpose, or it is not valid yet."""
+    """This gateway did not sign the ticket or picture token for this purpose, or the permit is not valid yet."""
     EXPIRED = "expired"
     WITHDRAWN = "right-withdrawn"
     """The user, grant, client, scope or right on the plant was removed after the ticket was issued."""

@@ -20,7 +20,7 @@ def is_ahead(next_at: float, now: float) -> bool:
 
 
 def find_due_time(next_at: float, now: float) -> float:
-    """Return a time. Attempts that are planned for this time or earlier are due now.
+    """Return the time up to which planned attempts are due now.
 
     Usually the result is `now`. If the clock was wrong when `next_at` was set, `next_at` may be too far in the future. In this
     case, the result is `next_at`. Then the attempt that is planned for `next_at` is due now.

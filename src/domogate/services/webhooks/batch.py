@@ -98,9 +98,9 @@ It raises Undelivered if there is no answer.
 
 
 class DeliveryBatch:
-    """Sends deliveries. If one must be tried again later, the later ones of its module wait.
+    """Sends deliveries. If a delivery must be tried again later, the later deliveries of the same module wait.
 
-    It sends no more after `stop`, or when the receiver answers 410 or seems to be down.
+    The batch starts no more posts after `stop`, or when the receiver answers 410 or seems to be down.
     """
 
     def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:

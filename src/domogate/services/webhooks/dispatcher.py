@@ -1,7 +1,7 @@
 """Runs the delivery of webhooks. A webhook has a task only while it has something to deliver.
 
 A gateway of a cluster delivers only the webhooks of the plants that it holds. It reads only these webhooks from the store. The
-change feed tells the dispatcher that a webhook was registered or changed. Another process may have done this.
+change feed tells the dispatcher that a webhook was registered or changed, also if another process did it.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _RETRY = 5.0
 """In seconds. After an error of the gateway itself, for example a database error, the gateway tries again after this time."""
 _FIRST_PRUNE, _PRUNE_EVERY = 60.0, 3_600.0
 _CLOCK_JUMP = 30.0
-"""In seconds. If clock and monotonic clock drift apart by more than this, the clock was set or the machine slept."""
+"""In seconds. If the clock moves by more than this against the monotonic clock, the clock was set or the machine slept."""
 _GRACE = 2.0
 """In seconds. When the gateway stops, running deliveries get this time to end."""
 _HAND_OVER = 0.5

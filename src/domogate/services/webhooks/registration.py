@@ -85,9 +85,8 @@ class Webhooks:
 
         Raises NoSuchPlant, NotYourPlant. Raises ScopeMissing if the scopes of the token allow none of these kinds of events.
         Raises Forbidden if another issuer gave the token. Raises Invalid if the URL is not allowed. Raises Conflict if the
-        application has too many webhooks for this user and plant. Also raises Conflict if one of these webhooks has this URL.
-        The application may already have a webhook with the thermostat format for this user and plant. Then another one with
-        this format also raises Conflict.
+        application has too many webhooks for this user and plant. Also raises Conflict if one of these webhooks has this URL,
+        or if `form` is the thermostat format and one of them has this format already.
         """
         scopes = tuple(sorted(scopes_for(kinds)))
         if principal.scopes.isdisjoint(scopes):
@@ -128,7 +127,7 @@ class Webhooks:
             raise Conflict(await self._explain_conflict(webhook))
 
     async def _explain_conflict(self, webhook: Webhook) -> str:
-        """Return a text about the active webhook because of which this webhook cannot be added."""
+        """Return a text about the active webhook that prevents the registration of this webhook."""
         theirs = await self._store.list_webhooks(
             client_id=webhook.client_id, user_id=webhook.user_id, plant_id=webhook.plant_id
         )

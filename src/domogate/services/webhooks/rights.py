@@ -67,10 +67,7 @@ class WebhookRights:
         holdings: Holdings | None = None,
         is_current: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`is_current` returns whether the data of this gateway are recent enough.
-
-        This is so if this gateway has all changes that are older than `knowledge_bound` seconds (a setting).
-        """
+        """`is_current` returns whether this gateway knows all changes that are older than the setting `knowledge_bound`."""
         self._identities = identities
         self._viewers = FeedCache(
             self._find_viewer,

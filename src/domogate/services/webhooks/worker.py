@@ -171,7 +171,9 @@ class WebhookWorker:
         return self._pause_until(self._short_retries.pause(soon)) if soon else None
 
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None], *, is_up: bool) -> None:
-        """Store refused changes, and later changes of the same modules, as pending. Add modules that must wait to `blocked`.
+        """Store as pending: changes that were tried without success, and later changes of the same modules.
+
+        Add modules that must wait to `blocked`.
 
         Then move the webhook's position forward. The new position is directly before the first change that was not tried and is
         not pending.

@@ -54,7 +54,7 @@ class HomePeopleApi(SyncGroup):
         self._send(_WITHDRAW_PERSON, (home_id, email), deadline=deadline)
 
     def list_invitation_links(self, home_id: str, *, deadline: float | None = None) -> InvitationLinks:
-        """The invitation links that work; the newest is first; only for the owner."""
+        """The invitation links that can still be used; the newest is first; only for the owner."""
         return self._send(_LIST_INVITATION_LINKS, (home_id,), deadline=deadline)
 
     def make_invitation_link(
@@ -92,7 +92,7 @@ class AsyncHomePeopleApi(AsyncGroup):
         await self._send(_WITHDRAW_PERSON, (home_id, email), deadline=deadline)
 
     async def list_invitation_links(self, home_id: str, *, deadline: float | None = None) -> InvitationLinks:
-        """The invitation links that work; the newest is first; only for the owner."""
+        """The invitation links that can still be used; the newest is first; only for the owner."""
         return await self._send(_LIST_INVITATION_LINKS, (home_id,), deadline=deadline)
 
     async def make_invitation_link(

@@ -25,7 +25,7 @@ class ManagementDiscoveryApi(SyncGroup):
         return self._send(_DISCOVER, (), body=body, deadline=deadline)
 
     def create_placement(self, plant_id: str, body: NewPlacement, *, deadline: float | None = None) -> Placement:
-        """Add several modules to a plant, in the given ambients, or in ambients whose names are part of the names of
+        """Add several modules to a plant, in the given ambients, or in ambients that a pattern finds by the names of
         the modules."""
         return self._send(_CREATE_PLACEMENT, (plant_id,), body=body, deadline=deadline)
 
@@ -42,7 +42,7 @@ class AsyncManagementDiscoveryApi(AsyncGroup):
         return await self._send(_DISCOVER, (), body=body, deadline=deadline)
 
     async def create_placement(self, plant_id: str, body: NewPlacement, *, deadline: float | None = None) -> Placement:
-        """Add several modules to a plant, in the given ambients, or in ambients whose names are part of the names of
+        """Add several modules to a plant, in the given ambients, or in ambients that a pattern finds by the names of
         the modules."""
         return await self._send(_CREATE_PLACEMENT, (plant_id,), body=body, deadline=deadline)
 

@@ -83,15 +83,15 @@ class ManagementPlantsApi(SyncGroup):
         return self._send(_INVITE, (plant_id,), body=body, deadline=deadline)
 
     def withdraw_invitation(self, plant_id: str, email: str, *, deadline: float | None = None) -> None:
-        """Withdraw an invitation that was not accepted yet."""
+        """Withdraw an open invitation."""
         self._send(_WITHDRAW_INVITATION, (plant_id, email), deadline=deadline)
 
     def change_invitation(self, plant_id: str, email: str, body: MemberChange, *, deadline: float | None = None) -> Plant:
-        """Replace the limits of an invitation that was not accepted yet; null removes them."""
+        """Replace the limits of an open invitation; null removes them."""
         return self._send(_CHANGE_INVITATION, (plant_id, email), body=body, deadline=deadline)
 
     def list_invitation_links(self, plant_id: str, *, deadline: float | None = None) -> OwnersLinkList:
-        """The owner's invitation links that work, without their URLs; the newest is first."""
+        """The owner's invitation links that can still be used, without their URLs; the newest is first."""
         return self._send(_LIST_INVITATION_LINKS, (plant_id,), deadline=deadline)
 
     def withdraw_invitation_link(self, plant_id: str, link_id: str, *, deadline: float | None = None) -> None:
@@ -141,15 +141,15 @@ class AsyncManagementPlantsApi(AsyncGroup):
         return await self._send(_INVITE, (plant_id,), body=body, deadline=deadline)
 
     async def withdraw_invitation(self, plant_id: str, email: str, *, deadline: float | None = None) -> None:
-        """Withdraw an invitation that was not accepted yet."""
+        """Withdraw an open invitation."""
         await self._send(_WITHDRAW_INVITATION, (plant_id, email), deadline=deadline)
 
     async def change_invitation(self, plant_id: str, email: str, body: MemberChange, *, deadline: float | None = None) -> Plant:
-        """Replace the limits of an invitation that was not accepted yet; null removes them."""
+        """Replace the limits of an open invitation; null removes them."""
         return await self._send(_CHANGE_INVITATION, (plant_id, email), body=body, deadline=deadline)
 
     async def list_invitation_links(self, plant_id: str, *, deadline: float | None = None) -> OwnersLinkList:
-        """The owner's invitation links that work, without their URLs; the newest is first."""
+        """The owner's invitation links that can still be used, without their URLs; the newest is first."""
         return await self._send(_LIST_INVITATION_LINKS, (plant_id,), deadline=deadline)
 
     async def withdraw_invitation_link(self, plant_id: str, link_id: str, *, deadline: float | None = None) -> None:

@@ -54,7 +54,7 @@ class InvitationLinks(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class InvitationLink(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An invitation link that works. `note` is the owner's text about the invited person."""
+    """An invitation link that can still be used. `note` is the owner's text about the invited person."""
 
     id: str
     note: str

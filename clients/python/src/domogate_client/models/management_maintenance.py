@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Clock(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The time of the clock that the gateways use, and the last clock time that a gateway stored (`lastSeen`)."""
+    """The present time of the clock that the gateways use, and the last time that a gateway stored (`lastSeen`)."""
 
     now: str
     last_seen: str | None

@@ -66,7 +66,7 @@ class OwnersLinkList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OwnersLink(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An invitation link that works, and the owner who made it."""
+    """An invitation link that can still be used, and the owner who made it."""
 
     id: str
     note: str

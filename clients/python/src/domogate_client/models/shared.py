@@ -44,9 +44,7 @@ WebhookFormat = Literal["cloudevents", "thermostat"]
 """The format in which events are sent."""
 
 InjectedFault = Literal["408", "469", "470", "500", "battery", "failure", "offline", "refusing", "slow"]
-"""The faults that can be injected. A fault whose value is a number causes an answer with this status. An operation
-that does not declare 408 answers with 500 or 404. An operation that does not declare 469 or 470 ignores these
-faults."""
+"""The faults that can be injected. A fault whose value is a number causes an answer with this status."""
 
 
 class AllowedUser(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -19,8 +19,8 @@ _WHITE = ("w", "c")
 def read_color(color_format: ColorFormat, value: Any) -> Properties:
     """Return hue and saturation from a text such as `120,50.5`, a list, or an object such as {"r": 255, "g": 0, "b": 0}.
 
-    `color_format` says what the numbers in the value are. For any other value, the result has no properties. The same is true
-    for black in the format `rgb`.
+    `color_format` says what the numbers in the value are. For black in the format `rgb`, and for a value in another form, the
+    result has no properties.
     """
     parts = _parts_of(color_format, value)
     if color_format == "hs" and len(parts) == 2:

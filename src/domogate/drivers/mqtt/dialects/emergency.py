@@ -102,7 +102,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     Without this option, the time is computed from `ended` and `lit`.
 
-    This time identifies the test. The logbook does not repeat a test that began at the same time as the test before.
+    This time identifies the test. A test that began at the same time as the previous test gets no new entry in the logbook.
     """
     lit: str = ""
     """The path of the duration for which the lamp was lit. Without it, the duration is computed from `began` and `ended`."""

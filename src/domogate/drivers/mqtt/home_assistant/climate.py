@@ -51,8 +51,8 @@ def translate_climate(said: Announcement) -> Translation:
 def _modes(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the entries for the tables `state` and `command` of the module.
 
-    They say how its mode is read and set. If the thermostat can cool, they also say this for its function (heating or cooling).
-    Both are empty if the thermostat does not report its mode. Raises Untranslatable.
+    They say how the mode is read and set. If the thermostat can cool, they also say how its function (heating or cooling) is
+    read and set. Both are empty if the thermostat does not report its mode. Raises Untranslatable.
     """
     modes = said.words("modes", _EVERY_MODE)
     cools = "cool" in modes

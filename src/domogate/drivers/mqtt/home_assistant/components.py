@@ -140,7 +140,7 @@ TRANSLATIONS: Mapping[str, Callable[[Announcement], Translation]] = MappingProxy
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
-        "camera": "a camera must say whether it is on, because pictures are given only then",
+        "camera": "a camera must say whether it is on, because the gateway gives pictures only of a camera that is on",
         "siren": "a siren would be switched on together with the plugs of its room",
         "water_heater": "the set point of a thermostat is 3 to 40 °C",
         "alarm_control_panel": "no kind of module is an alarm system",

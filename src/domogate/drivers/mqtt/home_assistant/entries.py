@@ -35,9 +35,9 @@ def read_source(
 ) -> dict[str, Any]:
     """Return an entry of the table `state` in the options of a module. Raises Untranslatable.
 
-    `topic` and `template` are the names of two fields of the announcement. If the announcement does not have the first of them,
-    the entry is empty. `words` has the meaning of each word that a payload can have. A number in a payload is multiplied by
-    `scale`, then `offset` is added.
+    `topic` and `template` are the names of two fields of the announcement: the topic and the template of a state. If the
+    announcement has no such topic, the entry is empty. `words` has the meaning of each word that a payload can have. A number
+    in a payload is multiplied by `scale`, then `offset` is added.
     """
     if not said.text(topic):
         return {}
@@ -63,9 +63,10 @@ def read_target(
 ) -> dict[str, Any]:
     """Return an entry of the table `command` in the options of a module. Raises Untranslatable.
 
-    `topic` and `template` are the names of two fields of the announcement. If the announcement does not have the first of them,
-    the entry is empty. In the template, the value has the name `value` or the name that the argument `name` gives. `words` has
-    the word to send for each value. A number is multiplied by `scale`, then `offset` is added, then the template is applied.
+    `topic` and `template` are the names of two fields of the announcement: the topic and the template of a command. If the
+    announcement has no such topic, the entry is empty. In the template, the value has the name `value` or the name that the
+    argument `name` gives. `words` has the word to send for each value. A number is multiplied by `scale`, then `offset` is
+    added, then the template is applied.
     """
     if not said.text(topic):
         return {}
@@ -92,10 +93,10 @@ def known(**entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of `words` (each word with its meaning). If it has `True`, add `true` with the same meaning.
+    """Return a copy of `words` (each word with its meaning). If it has `True` or `False`, add `true` or `false`.
 
-    The same is done for `False`. A template writes `True` for a value that is `true` in the JSON of the payload. But the
-    dialect `generic` reads `true`.
+    An added word gets the same meaning. A template writes `True` for a value that is `true` in the JSON of the payload. But
+    the dialect `generic` reads `true`.
     """
     return {**words, **{word.lower(): meaning for word, meaning in words.items() if word in ("True", "False")}}
 

@@ -31,7 +31,7 @@ _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """For each colour mode, in the order of preference: the names in its template, each with the text that replaces it."""
 _JSON_KEYS: Mapping[str, str] = MappingProxyType({"hs": "hs", "rgb": "rgb", "xy": "xy", "rgbw": "rgbw", "rgbww": "rgbcw"})
-"""For each colour mode: the keys of the parts of the colour in a JSON payload. Each letter of the text is a key."""
+"""For each colour mode: the keys of the parts of the colour in a JSON payload. Each letter is one key."""
 
 
 def translate_light(said: Announcement) -> Translation:
@@ -93,7 +93,7 @@ def _json(said: Announcement) -> _Tables:
 def _template(said: Announcement) -> _Tables:
     """Translate a light whose commands `on` and `off` are constant texts. Raises Untranslatable for any other light.
 
-    The level and colour of the light are left out. Their templates cannot be translated.
+    The level and colour of the light are left out, because their templates cannot be translated.
     """
     words = {"true": said.text("command_on_template"), "false": said.text("command_off_template")}
     if not all(words.values()) or any(sign in word for word in words.values() for sign in ("{{", "{%", "{#")):

@@ -1,7 +1,7 @@
 """Makes modules from the announcements of devices, one module for each part of a device that can be driven.
 
-Under three conditions, the sensors of power and energy are added to a plug. The device has exactly one plug. This plug reports
-its state. No two sensors have the same measure. Otherwise they become meters.
+The sensors of power and energy are added to a plug if the device has exactly one plug, this plug reports its state, and no two
+sensors have the same measure. Otherwise these sensors become meters.
 """
 
 from collections import Counter
@@ -115,8 +115,8 @@ def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Can
 def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) -> list[Announcement]:
     """If a device has exactly one thermostat, add the device's temperature sensor and humidity sensor to the thermostat. If the
     device has several sensors of one of the two measures, add none of them. A sensor is not added if the thermostat itself
-    reports this measure. It is not added either if the options of a module cannot describe the sensor. Return the announcements
-    of `rest` without the added sensors.
+    reports this measure, or if the options of a module cannot describe the sensor. Return the announcements of `rest` without
+    the added sensors.
     """
     at = [number for number, one in enumerate(candidates) if one.kind is DeviceKind.CHRONOTHERMOSTAT and not one.why]
     for measure, units in _CLIMATE_UNITS.items():
@@ -166,8 +166,8 @@ def _label(said: Announcement) -> str:
 def _is_shown(said: Announcement) -> bool:
     """Whether this part of the device is for residents.
 
-    A part with a category is not for residents. It is for the settings or the diagnosis of the device, for example a restart. A
-    part that the device announces as not enabled by default is not for residents either.
+    Two kinds of parts are not for residents: parts with a category, which are for the settings or the diagnosis of the device
+    (for example a restart), and parts that the device announces as not enabled by default.
     """
     return not said.text("entity_category") and said.config.get("enabled_by_default") is not False
 
