@@ -42,7 +42,7 @@ def test_every_field_is_told() -> None:
 
 def test_the_only_field_about_a_plant_is_told() -> None:
     (field,) = PlantData.__struct_encode_fields__
-    assert f"`data` has only the field `{field}`" in PAGE
+    assert f"it has only the field `{field}`" in PAGE
 
 
 def test_every_code_is_told() -> None:

@@ -61,12 +61,12 @@ class InvitationLinks(OwnerChecks):
         return link, f"{self.links.base_url}{INVITATION_LINK_PATH}{token}"
 
     async def list_own_invitation_links(self, plant_id: Id, *, user_id: Id) -> Sequence[InvitationLink]:
-        """Return the plant's links that can still be used, newest first. Raises NotFound, or Forbidden if the user is not the owner."""
+        """Return the plant's usable links, newest first. Raises NotFound, or Forbidden if the user does not own it."""
         await self._check_owner(plant_id, user_id)
         return await self.list_invitation_links(plant_id)
 
     async def list_invitation_links(self, plant_id: Id) -> Sequence[InvitationLink]:
-        """Return the plant's links that can still be used, newest first. Raises NotFound if there is no plant with this id."""
+        """Return the plant's usable links, newest first. Raises NotFound if there is no plant with this id."""
         await self._get_stored(plant_id)
         return await self._store.list_invitation_links(plant_id, self._clock.now())
 
