@@ -34,7 +34,7 @@ class RecordChange(msgspec.Struct, frozen=True):
 class ImportDifference(msgspec.Struct, frozen=True):
     """The changes that an import would make.
 
-    `summary` has the numbers of all changes. `changes` has the first changes of each kind of record.
+    `summary` counts all changes. `changes` has the first changes of each kind of record.
     """
 
     summary: ImportSummary

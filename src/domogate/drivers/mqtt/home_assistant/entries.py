@@ -112,5 +112,5 @@ def on_and_off(said: Announcement) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def state_template(said: Announcement) -> str:
-    """Return the name of the field with the template of the state. Components use one of two names for this field."""
+    """Return the name of the field that says how to read the state from a message. There are two names for this field."""
     return "state_value_template" if said.text("state_value_template") else "value_template"
