@@ -56,7 +56,7 @@ _NOTE_CHANGES = (
     const read = ReadableStreamDefaultReader.prototype.read;
     ReadableStreamDefaultReader.prototype.read = async function () {
         const piece = await read.call(this);
-        if (typeof piece.value === "string" && piece.value.includes("moduleId")) received = now();
+        if (piece.value && new TextDecoder().decode(piece.value).includes("moduleId")) received = now();
         return piece;
     };
     new MutationObserver(() => {
