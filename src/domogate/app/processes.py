@@ -1,8 +1,8 @@
 """Runs several gateways of a cluster on one machine and one port: `domogate serve --processes N` (Decision 0093).
 
 A supervisor starts the processes. When a process ends, the supervisor starts it again. A pair of sockets connects the
-supervisor with each process. When a process is ready for requests, it sends one byte to the supervisor. When the supervisor ends, or
-shuts down its socket of the pair, the process finishes its requests and ends.
+supervisor with each process. When a process is ready for requests, it sends one byte to the supervisor. When the supervisor
+ends, or shuts down its socket of the pair, the process finishes its requests and ends.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The command line: one file for each noun, for example `user` in `domogate user add`.
+"""The command line: one file for each first word of a command, for example `user` in `domogate user add`.
 
 `commands.py` has the list of all commands.
 """

@@ -46,7 +46,9 @@ class Outcome(StrEnum):
     """The device cannot be reached, so it did not get the command."""
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    """The gateway stopped before the device answered, or another request with the same idempotency key still waits."""
+    """The gateway stopped before the device answered, or could not store the outcome, or another request with the same
+    idempotency key still waits.
+    """
 
 
 _OUTCOME_OF = {

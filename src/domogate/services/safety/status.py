@@ -67,10 +67,7 @@ def list_controllers(plant: PlantView) -> list[ControllerReport]:
 
 
 def is_in_alert(controller: Module, failing_units: int) -> bool:
-    """Whether the number of units in failure is at least the alert level of the controller.
-
-    The alert level is also a number of units.
-    """
+    """Whether enough units have failures or cannot be reached: at least the alert level of the controller."""
     return failing_units >= _controller_detail(controller).alert_level
 
 
