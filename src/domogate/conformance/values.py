@@ -71,7 +71,7 @@ def record(section: str, fields: dict[str, tuple[str, Schema]], required: tuple[
 
 
 def rules_in(schema: object) -> Iterator[Rule]:
-    """Yield the rules that are named in the schema."""
+    """Yield the rules of the conformance tool that this JSON Schema and its parts contain."""
     if isinstance(schema, dict):
         if _ID in schema:
             yield Rule(schema[_ID], schema[_SENTENCE])

@@ -48,9 +48,10 @@ from domogate.stores.write_lock import WriteLock
 class SqlStore(
     SqlRetention, SqlOrders, SqlPeople, SqlTokens, SqlWebhooks, SqlTickets, SqlAudit, SqlKeys, SqlFeed, SqlEstate, SqlFigures
 ):
-    """The whole store: all subjects in one class. Implements Store.
+    """The whole store: the methods of all subjects. Implements Store.
 
-    A subject has its own class if a method needs more code than one function with SQL, or if a command opens only this subject.
+    Some subjects also have a class of their own, from which this class inherits: if a method needs more code than one function
+    with SQL, or if a `domogate` command opens only this subject.
     """
 
     # Plants
