@@ -69,6 +69,10 @@ class TestSettingsAndFolder:
         assert outcomes == {**dict.fromkeys(passed, "ok"), "gateway": "note"}
         assert found.code == 0
 
+    def test_a_slow_file_is_not_on_a_distant_server(self, small: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(database, "SLOW", -1.0)
+        assert doctor(small).outcome("database") == "ok"
+
     def test_before_the_first_start_nothing_is_created(self, domogate: CommandLine) -> None:
         found = doctor(domogate)
         assert (found.outcome("data folder"), found.outcome("database"), found.code) == ("warning", "warning", 0)
@@ -215,6 +219,8 @@ class TestDatabase:
             domogate.good("estate", "import", "-", input=SMALL_ESTATE)
             found = doctor(domogate)
             assert [found.outcome(check) for check in ("database", "clock of the database", "clock", "NATS")] == ["ok"] * 4
+            monkeypatch.setattr(database, "SLOW", -1.0)
+            assert doctor(domogate).outcome("database") == "warning"
             monkeypatch.setenv("DOMOGATE_NATS", f"nats://127.0.0.1:{free_port()}")
             monkeypatch.setenv("DOMOGATE_DATABASE", f"postgresql://postgres:secret@127.0.0.1:{free_port()}/none")
             found = doctor(domogate)
