@@ -41,7 +41,7 @@ class OrderLine(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """`lines` has the parts that must be ordered. `without_parts` has the needs without a stored spare part of the right type.
+    """`lines` has the parts that must be ordered. `without_parts` has each `Need` for which the store lists no fitting part.
 
     Some failures have a type that is not in `PART_FOR`. No part repairs them, so they are neither in `lines` nor in
     `without_parts`.
