@@ -178,7 +178,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Change the report by injected faults, and add reports of alerts of emergency controllers. Return the reports to record."""
+        """Apply injected faults, and add reports of alerts of emergency controllers. Return the reports to record."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())
