@@ -81,9 +81,7 @@ export class NoSuchSubscription extends NotFound {
   static override readonly code: number = 2010;
 }
 
-/**
- * For this user and plant, the application has a subscription (X6), a webhook with this URL, or too many webhooks.
- */
+/** The thermostat subscription cannot be added (X6). */
 export class SubscriptionExists extends Conflict {
   static override readonly code: number = 2011;
 }

@@ -35,7 +35,7 @@ def nats_access(settings: Settings) -> NatsAccess:
 
 
 class Cluster:
-    """Implements Placement for a member of a cluster. It has the lease, the held shards and the fabric of this gateway."""
+    """Makes this gateway a member of a cluster: it has the gateway's lease, shards and fabric. Implements Placement."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Cluster:
         self._rates = RateSharing(windows, self._clock, self._nats.publish_usage)
 
     async def prepare(self) -> None:
-        """Set the clock to the time of the database. Call this method when the tables exist, and before the clock is used."""
+        """Set the clock to the time of the database. Call it after the tables are made, and before the clock is used."""
         await self._clock.set_by(self._leases.read_time)
         self._clock.began_at = await self._leases.find_beginning()
 

@@ -19,8 +19,8 @@ _MOST_MODULES = 10_000
 
 
 class _StoppedClock:
-    """Always gives the same time. With a running clock, two answers that contain the time would differ. They would differ even
-    if the two databases have the same data.
+    """Always gives the same time. With a running clock, two answers that contain the time would differ, even if the two
+    databases have the same data.
     """
 
     def __init__(self, now: float) -> None:

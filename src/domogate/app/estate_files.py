@@ -30,7 +30,9 @@ AT_ONCE = 2_000
 With pruning, the file is imported in one transaction only if the store also has at most this many modules.
 """
 _MOST_PREVIEWED = 50_000
-"""A preview with pruning lists the records to remove in memory. So the store may have at most this number of modules."""
+"""If the store has more modules than this number, there is no preview of an import with pruning: a preview has the list of the
+records to remove in memory.
+"""
 _MOST_SHOWN = 20
 _PIECE = 65_536
 _LONGEST_KEPT = 4 * 1024 * 1024
@@ -38,8 +40,8 @@ _LONGEST_KEPT = 4 * 1024 * 1024
 _ID_LENGTH = 36
 """The length of an id, in characters.
 
-The text of a module contains its id. So if the ids of all modules are together longer than `_LONGEST_KEPT`, the document with
-the estate before an import is too long for the history. Then the document is not made.
+The text of a module contains its id. So if the ids of all imported modules are together longer than `_LONGEST_KEPT`, the text
+of the imported estate is too long for the history of imports. In this case, the text is not made.
 """
 
 

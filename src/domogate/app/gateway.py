@@ -181,7 +181,7 @@ class Gateway:
         register_metrics(self)
 
     async def start(self, *, named_drivers: bool = False) -> Edge:
-        """Start all parts that requests need. Returns the ASGI application. Plants start later (`driving.start_plants`).
+        """Start all parts that requests need, and return the ASGI application. Plants are driven after `driving.start_plants`.
 
         If no estate file names the driver of a module, the simulator drives this module. If there is such a module and
         `named_drivers` is true, stop all started parts and raise UnnamedDriversError.

@@ -37,7 +37,7 @@ _FAULTS: dict[int, Fault] = {
     503: faults.Internal(f"the gateway is not available now ({_TEXT})", is_temporary=True),
 }
 _WITHOUT_OPERATION = frozenset({401, 403, 429, 500, 503})
-"""The statuses of faults for requests that belong to no operation of an API: logins, pages, unknown paths."""
+"""The statuses that injected faults may have for requests outside of all APIs: logins, pages, unknown paths."""
 
 _ROUTES = {family.root.encode(): (family, routes_of_family(family)) for family in FAMILIES}
 _SURFACES = {surface.prefix.split("/")[1].encode(): (surface, routes_of(surface)) for surface in SURFACES}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NOT_FOUND = b"not found"
 """The name of the page for paths that do not exist."""
 OWN_APIS = (b"events", b"webhooks", b"tickets", b"home", b"developer", b"manage")
-"""The first path segments of our own APIs. Their failures are problem details."""
+"""The first path segments of our own APIs. Their error bodies are problems (RFC 9457)."""
 
 _SURFACES_OF = {
     "domogate.app.identity_surface": (b"auth", b".well-known", NOT_FOUND),
@@ -80,8 +80,8 @@ def build_late_surfaces(gateway: "Gateway") -> dict[bytes, LateSurface]:
 async def _build(module: str, gateway: "Gateway") -> Mapping[bytes, Any]:
     """Import the module and build its surfaces on a thread, so that other requests do not wait.
 
-    Building is also done on the thread, because it imports more modules: the packages of the surfaces import a name when it is
-    first used.
+    Building the surfaces imports more modules, because their packages import a name when it is first used. So the
+    surfaces are also built on the thread.
     """
 
     def build() -> Mapping[bytes, Any]:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Awaitable, Callable
 
 _MOST_STEPS = 10
-"""`advance` moves the time in at most this number of steps. A timer can start another timer, so one step is not enough: after
-each step, timers can fire.
+"""`advance` moves the time in at most this number of steps. After each step, the timers that are due fire. A timer can start
+another timer, so one step is not enough.
 """
 _ROUNDS = 5
 """The number of rounds of the event loop after each step. In these rounds, the timers that are due fire."""
@@ -31,7 +31,7 @@ class MovableClock:
         return time.time() + self.ahead
 
     def reset(self) -> None:
-        """Return to the time of this machine. The time of the event loop never goes back."""
+        """Set this clock to the time of this machine. The time of the event loop is not changed: it must never go back."""
         self.ahead = 0.0
 
     async def advance(self, seconds: float, settle: Callable[[], Awaitable[object]]) -> None:

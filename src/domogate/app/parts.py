@@ -34,7 +34,7 @@ class SystemClock:
 class UnnamedDriversError(Exception):
     """The gateway does not start, because an earlier version stored modules without a driver.
 
-    Otherwise the simulator would drive these modules, perhaps by mistake.
+    If the gateway started, the simulator would drive these modules, perhaps by mistake.
     """
 
     def __init__(self, unnamed: UnnamedDrivers) -> None:

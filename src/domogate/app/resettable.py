@@ -31,7 +31,7 @@ from domogate.test_api import (
 )
 
 _FINISH = 1.0
-"""A reset waits this number of seconds for running requests. Then it aborts their connections."""
+"""A reset waits at most this number of seconds for running requests, and then aborts their connections."""
 
 
 class ResettableGateway:

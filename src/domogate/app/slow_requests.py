@@ -20,7 +20,7 @@ _SHORT = 0.05
 
 
 def build_slow_requests(gateway: "Gateway") -> SlowRequests | None:
-    """Return the log of slow requests, or None if the setting `slow_request` is not set. Then nothing is measured."""
+    """Return the log of slow requests. If the setting `slow_request` is not set, return None and measure nothing."""
     limit = gateway.settings.slow_request
     if limit is None:
         return None

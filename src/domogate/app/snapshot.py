@@ -46,7 +46,7 @@ class Snapshot:
 
     @property
     def connections(self) -> Labelled:
-        """The number of connections for each driver and state."""
+        """For each driver: the number of its connections in each state, for example connected or lost."""
         return Counter((driver.name, one.state) for driver in self.drivers for one in driver.connections)
 
     async def _count(self) -> StoreFigures | None:

@@ -95,7 +95,7 @@ class Tools:
 
 @asynccontextmanager
 async def open_tools(settings: Settings, *, create: bool = True, temporary: bool = False) -> AsyncIterator[Tools]:
-    """Yield the tools of a command that runs without a gateway, and close the store at the end.
+    """Yield the tools of a command, and close the store at the end. Gateways of the store may run in other processes.
 
     The URL in links and tokens is the setting `public_url`. If it is not set, the URL is that of the gateway that started last.
     If `create` is false, a missing data folder is not created: a database on a server works without this folder. If `temporary`

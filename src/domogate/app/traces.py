@@ -40,7 +40,7 @@ def _same(part: T, /) -> T:
 
 
 class NoTraces:
-    """A gateway without traces. Each `wrap` method returns its argument unchanged."""
+    """Implements Tracing for a gateway that records no traces: each `wrap` method returns its argument unchanged."""
 
     messages: MessageTrace | None = None
     listeners: Sequence[Listener] = ()

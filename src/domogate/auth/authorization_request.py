@@ -86,8 +86,8 @@ def find_client_id(pairs: Pairs) -> str:
 def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
     """Find the redirect URI to which the response or an error may be sent.
 
-    Raises BadRedirect if the request does not name one redirect URI that the client registered. A client that registered only
-    one redirect URI need not name it.
+    Raises BadRedirect if the request names more than one redirect URI, or a URI that is not registered for the client. If only
+    one redirect URI is registered for the client, the request need not name it.
     """
     named = [value for name, value in pairs if name == "redirect_uri" and value]
     advice = "Send one of the registered redirect URIs exactly, or ask the operator to register this one."

@@ -13,7 +13,7 @@ from domogate.services.people import LoggedIn, Sessions
 
 
 class BrowserEndpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Finds the logged-in person, and shows the problems that are not sent back to the application."""
+    """Finds the logged-in person, and shows the errors that are not sent back to the application."""
 
     ADVICE: ClassVar[str]
     """The advice that the developer of the application sees if the request cannot be parsed."""

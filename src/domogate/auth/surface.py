@@ -37,7 +37,7 @@ class AuthApp:
 
     def __init__(self, answer_token: AnswerToken, make: Callable[[], Starlette]) -> None:
         self.answer = answer_token
-        """Answers a request for tokens that does not come through ASGI, in the same way as the app."""
+        """Answers a direct request for tokens (it does not come through ASGI) in the same way as the ASGI app."""
         self._make = make
 
     @cached_property

@@ -11,7 +11,7 @@ FAILING: Final = b"<vehicleType>echo-fails</vehicleType>"
 SLEEPING: Final = b"<vehicleType>echo-sleeps</vehicleType>"
 """FAILING and SLEEPING are pieces of XML.
 
-A developer sends a document with one of them. Then the embedded echo in the demo returns an error or answers late.
+In the demo, the embedded echo returns an error for a document with FAILING, and answers a document with SLEEPING late.
 """
 
 

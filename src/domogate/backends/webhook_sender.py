@@ -207,7 +207,9 @@ def _address_info(address: Address, port: int) -> AddrInfoType:
 
 
 def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:
-    """Raises Undelivered if webhooks may not call the IP address in this way. `secure` says whether the URL uses TLS.
+    """Raises Undelivered if webhooks may not call the IP address.
+
+    If the URL does not use TLS (`secure` is false), webhooks may call only IP addresses that the operator allowed.
 
     The message does not contain the IP address, because the address would help a client to scan the internal network.
     """

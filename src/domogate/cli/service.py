@@ -116,7 +116,7 @@ def uninstall(
 
 
 def _exists(path: Path) -> bool:
-    """Whether there is a file or a link. The target of a link may be missing."""
+    """Whether the path is a file or a link, also if the target of the link is missing."""
     return path.is_symlink() or path.is_file()
 
 

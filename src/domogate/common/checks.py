@@ -13,7 +13,7 @@ def between(low: float, high: float) -> Callable[[float], float]:
 
 
 MOST = 1e10
-"""The greatest value that `positive` accepts: 317 years in seconds. A much longer period could end in a five-digit year."""
+"""The greatest value that `positive` accepts: 317 years in seconds. A much longer period could end after the year 9999."""
 
 
 def positive(value: float) -> float:

@@ -19,7 +19,7 @@ class Change(Protocol):
 
 
 InvalidatedBy = Mapping[type, Callable[[Any], Iterable[Hashable] | None]]
-"""For each type of event, a function that gets the event. It returns the tags of the values that become stale.
+"""For each type of event, a function that gets the event. It returns the tags of the cached values that become stale.
 
 If the function returns None, all values become stale. Each value in the cache has tags, for example its key.
 """
@@ -30,13 +30,13 @@ _EVERYTHING = object()
 
 
 class _Fetch(Generic[V]):
-    """A running fetch. All callers that need the value wait for it."""
+    """A running fetch of a value. All callers that need this value wait for the fetch."""
 
     __slots__ = ("stale", "task")
 
     def __init__(self) -> None:
         self.stale: dict[Hashable, int] = {}
-        """The tags that changed since the present attempt of the fetch began, each with the cursor of its change."""
+        """The tags that became stale since the present attempt of the fetch began, each with the cursor of the change."""
         self.task: asyncio.Task[V | None] | None = None
 
 
@@ -48,7 +48,7 @@ class FeedCache(Generic[K, V]):
 
     If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). If the value changes
     during every attempt, the cache stops after some attempts. It returns the value of the last attempt and does not keep this
-    value. A returned value has all changes that the cache got before the call of `get`.
+    value. A returned value includes all changes that the cache got before the call of `get`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class FeedCache(Generic[K, V]):
 
         `capacity` is the greatest sum of the weights of all values. `weigh` returns the weight of a value; by default it is 1.
         `cursor_of` returns the cursor of the last change that the value includes: earlier changes do not make it stale.
-        `absent_capacity` is the number of keys without a value that the cache remembers.
+        The cache also remembers that certain keys have no value: at most `absent_capacity` keys.
         """
         self._fetch = fetch or _no_fetch
         self._capacity = capacity

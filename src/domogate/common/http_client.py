@@ -31,7 +31,7 @@ def open_session(
 
 
 async def read_limited(response: "aiohttp.ClientResponse", limit: int) -> bytes | None:
-    """Return the body. If it is longer than `limit`, stop reading and return None."""
+    """Return the body of the response. If the body has more than `limit` bytes, stop reading and return None."""
     body = bytearray()
     async for piece in response.content.iter_any():
         body += piece

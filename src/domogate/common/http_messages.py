@@ -83,7 +83,7 @@ def find_header(request: Request, wanted: bytes) -> str | None:
 
 
 def join_header(headers: Sequence[Header], wanted: bytes) -> bytes | None:
-    """Return the values of all headers with the name `wanted` (in lower case) as one list. Return None if there is none.
+    """Return the values of all headers with the name `wanted` (in lower case), joined by commas. Return None if there is none.
 
     A client or a proxy may write a list as several headers of the same name (RFC 9110 §5.3).
     """
@@ -100,9 +100,9 @@ def matches_etag(if_none_match: bytes | None, etag: bytes | None) -> bool:
 
 
 def make_answer(status: int, body: bytes, headers: Mapping[str, str], media_type: str | None = None) -> Answer:
-    """Return an answer with these headers, the header content-length (not for 204 and 304), and content-type if it is given.
+    """Return an answer with these headers. The names in `headers` must be in lower case.
 
-    The names in `headers` must be in lower case.
+    Add the header content-length (not for 204 and 304), and the header content-type if `media_type` is given.
     """
     printed = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     if status not in (204, 304):

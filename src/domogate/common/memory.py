@@ -8,8 +8,8 @@ _YOUNG_OBJECTS = 2_000
 """The garbage collector runs after this number of new objects. With Python's default of 700, a command to a module needs 5 %
 more CPU time.
 
-With 10,000, such a command needs as much time as with 2,000, but the memory of refused requests with long paths is freed too
-late.
+With 10,000, such a command needs as much CPU time as with this number, but the memory of refused requests with long paths is
+freed too late.
 """
 
 

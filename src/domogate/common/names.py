@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _LONGEST_WANTED = 60
-"""In characters. For a longer text no similar name is searched, because the search takes long."""
+"""The length in characters up to which a similar name is searched. For longer texts, the search would take too long."""
 
 
 def space_words(name: str) -> str:

@@ -24,8 +24,7 @@ def name_user(number: int) -> str:
 def find_foreign_owner(folder: Path) -> str | None:
     """Return the owner of the folder if this process runs as root and the folder belongs to another user.
 
-    Otherwise, or if the folder does not exist, return None. The owner of the folder could not read files that root creates
-    there.
+    Otherwise, or if the folder does not exist, return None. If root creates files in this folder, its owner cannot read them.
     """
     if not hasattr(os, "geteuid") or os.geteuid() != _ROOT or not folder.is_dir():
         return None

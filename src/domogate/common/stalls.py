@@ -5,7 +5,7 @@ import time
 
 _TICK = 0.05
 _KEPT = 0.5
-"""In seconds. `StallMeter.seconds` still returns the length of a stall for this time after the stall.
+"""For this number of seconds after a stall, `StallMeter.seconds` returns the length of the stall.
 
 In this time, the process handles the messages that waited during the stall.
 """

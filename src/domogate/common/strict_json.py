@@ -11,7 +11,7 @@ import re
 from typing import Any, NoReturn
 
 MAX_DEPTH = 100
-"""The number of nested arrays and objects that is allowed. All later steps (conversion, printing) can handle this depth."""
+"""The depth to which arrays and objects may be nested. All later steps (conversion, printing) can handle this depth."""
 
 _TOO_DEEP = f"is nested too deeply; {MAX_DEPTH} levels are allowed"
 _is_surrogate_escape = re.compile(rb"\\u[dD][89a-fA-F]").search

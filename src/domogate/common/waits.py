@@ -11,7 +11,7 @@ _MOST = 1_000
 class _Wait:
     """The total time in which a request waited for one thing (`what` in `Waits.measure`), for example the store.
 
-    Several steps of a request can wait for this thing at the same time. Then the time counts only once.
+    If several steps of the request wait for this thing at the same time, the time counts only once.
     """
 
     __slots__ = ("_began", "_ended", "_steps")
@@ -69,6 +69,6 @@ class Waits:
                 self.of_requests.pop(request, None)
 
     def take(self) -> dict[str, float]:
-        """Return the waiting times of the request that runs now, without short ones, and forget them."""
+        """Return and forget the waiting times of the request that runs now. Short waiting times are left out."""
         waits = self.of_requests.pop(self._find_request() or "", {})
         return {what: wait.seconds for what, wait in waits.items() if wait.seconds >= self._shortest}

@@ -23,7 +23,7 @@ class WindowLimiter:
     def wait(self, key: str, now: float) -> float:
         """Return the seconds until the period of the key ends, if the key has used up its allowance.
 
-        Otherwise return 0. Then the next use is allowed now.
+        Otherwise return 0: the next use is allowed now.
         """
         begun, counted = self._spans.get(key, (now, 0))
         left = begun + self._span - now

@@ -26,7 +26,7 @@ _UNKNOWN_KEY = "00000000000000000000000000000000"
 class Others(NamedTuple):
     """Tokens that only the checks of scopes and rights use: tokens of another user, and tokens without scopes.
 
-    None: the caller of the tool gave no such token.
+    A field is None if the caller of `domogate conformance` gave no such token.
     """
 
     user: Credentials | None = None

@@ -86,7 +86,7 @@ def _expect(session: Session, rule: Rule, operation: Operation, ids: Ids, right:
 def _strangers(operation: Operation, subjects: Subjects, known: Ids) -> Iterator[tuple[str, Ids]]:
     """Yield ids for wrong requests: the module exists, but it has the wrong kind for the operation, or it is in another plant.
 
-    The text before the ids says what is wrong.
+    Each result is a text that says what is wrong, and the ids.
     """
     kind = KINDS.get(operation.name)
     spell = without_dashes if operation.needs_access_token else str

@@ -1,4 +1,4 @@
-"""The report of a run as text, JSON, JUnit XML or HTML. No report contains a key or a token."""
+"""The report of a run of `domogate conformance` as text, JSON, JUnit XML or HTML. No report contains a key or a token."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _LONGEST_ANSWER = 2_000
 
 
 def as_text(outcome: Outcome) -> str:
-    """Return the report for a terminal."""
+    """Return the report of a conformance run as text for a terminal."""
     lines = []
     for number, finding in enumerate(outcome.findings, 1):
         lines += [
@@ -47,7 +47,7 @@ def summary(outcome: Outcome) -> str:
 
 
 def as_json(outcome: Outcome) -> str:
-    """Return the report as JSON."""
+    """Return the report of a conformance run as JSON."""
     document = {
         "baseUrl": outcome.base_url,
         "requests": outcome.requests,
@@ -59,7 +59,10 @@ def as_json(outcome: Outcome) -> str:
 
 
 def as_junit(outcome: Outcome) -> str:
-    """Return the report as JUnit XML: one test case for each checked rule, and for each unchecked rule of an operation."""
+    """Return the report of a conformance run as JUnit XML.
+
+    It has one test case for each checked rule, and for each unchecked rule of an operation.
+    """
     broken: dict[str, list[Finding]] = {}
     for finding in outcome.findings:
         broken.setdefault(finding.rule.id, []).append(finding)
@@ -88,7 +91,7 @@ def as_junit(outcome: Outcome) -> str:
 
 
 def as_html(outcome: Outcome) -> str:
-    """Return the report as one HTML page without scripts."""
+    """Return the report of a conformance run as one HTML page without scripts."""
     from jinja2 import Environment, PackageLoader, select_autoescape  # large; only this report needs it
 
     pages = Environment(loader=PackageLoader("domogate.conformance", "."), autoescape=select_autoescape(["html"]))

@@ -1,4 +1,4 @@
-"""Runs all rules in order, and returns the outcome."""
+"""Checks all rules of the contract in order, and returns the outcome."""
 
 import time
 from collections.abc import Callable
@@ -62,7 +62,7 @@ class Target(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of a run."""
+    """The result of one run of `domogate conformance`."""
 
     base_url: str
     findings: tuple[Finding, ...]
@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """Return every rule that the tool knows, in the order of their sections."""
+    """Return every rule that `domogate conformance` knows, in the order of the sections of the contract."""
     found = [ANSWERED, IS_JSON, SUCCESS, NO_CONTENT, NOTHING_FOUND, NO_PLUG, LISTED_EXISTS, ABOUT_ASKED]
     found += [KEY_NEEDED, TOKEN_NEEDED, KIND_NEEDED, TOKEN_VALID, SCOPE_NEEDED, RIGHTS_NEEDED, OWNER_ONLY]
     found += [UNKNOWN_PLANT, UNKNOWN_RESOURCE, WRONG_URL, WRONG_PARAMETER, WRONG_VALUE]

@@ -1,4 +1,4 @@
-"""One run of the tool: sends requests, judges every answer by the rules for all answers, and collects the findings."""
+"""One run of `domogate conformance`: sends requests, judges each answer by the rules for all answers, collects findings."""
 
 import json
 import time
@@ -34,7 +34,7 @@ _formats.checks("local-time", raises=ValueError)(is_time)
 
 
 class Stopped(Exception):
-    """The run ends early, because the implementation does not answer any more."""
+    """The run ends early, because the checked implementation does not answer any more."""
 
 
 def validator(schema: Schema) -> Draft202012Validator:
@@ -53,7 +53,7 @@ def _say(error: ValidationError) -> str:
 
 
 class Session:
-    """The requests and findings of one run."""
+    """The requests and findings of one run of `domogate conformance`."""
 
     def __init__(
         self,
@@ -140,9 +140,9 @@ class Session:
         """Send a request. If the answer is 429 or 503, wait as `Retry-After` says (30 s at most) and send the request again.
 
         If the body contains secrets, the report shows `shown` instead of the body. It is a finding if there is no answer. It is
-        also a finding if the answer to the last attempt is still 429 or 503. Raises Stopped after too many of these failures in
-        a row. After `MOST_FAILURES` of them for one operation, no further request of this operation is sent; the result then
-        has a `failure`.
+        also a finding if the answer to the last attempt is still 429 or 503. Raises Stopped after too many such findings in a
+        row. After `MOST_FAILURES` such findings for one operation, its requests are not sent any more: each result only has
+        a `failure`.
         """
         name, client = str(operation), client or self.client
         if self._failures[name] >= MOST_FAILURES:
@@ -172,7 +172,7 @@ class Session:
         self._sleep(seconds)
 
     def _judge_transport(self, operation: Operation | str, exchange: Exchange) -> None:
-        """Note a finding if there is no usable answer. Raises Stopped after too many of these failures in a row."""
+        """Note a finding if a request got no usable answer. Raises Stopped after too many such requests in a row."""
         self.checked[ANSWERED] += 1
         if not exchange.failure:
             self._failures_in_a_row = 0

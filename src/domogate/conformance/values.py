@@ -31,7 +31,7 @@ DATE_TIME: Schema = {
     "format": "local-time",
     "pattern": f"^{_DATE.replace('T', '[Tt]')}(\\.[0-9]+)?([Zz]|[+-][0-9]{{2}}:[0-9]{{2}}){_END}",
 }
-"""A time of RFC 3339. The check of this format in jsonschema needs a package that a gateway does not have."""
+"""A time of RFC 3339. jsonschema checks its format `date-time` only with a package that a gateway does not have."""
 NUMBER_3_TO_40: Schema = {"type": "string", "pattern": f"^(([3-9]|[12][0-9]|3[0-9])([.,][0-9]+)?|40([.,]0+)?){_END}"}
 WORDS, DIGITS = f"^[\\w\\s:.,_-]*{_END}", f"^[0-9]*{_END}"
 

@@ -1,4 +1,4 @@
-"""The documentation at `/docs`: the site that `./dev site` builds from `docs/` (Decision 0134)."""
+"""The documentation at `/docs`: the web pages that `./dev site` builds from `docs/` (Decision 0134)."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _log = get_logger(__name__)
 
 
 class Site:
-    """The built site. A file is read when it is first requested, because most gateways are never asked for the documentation.
+    """The built documentation. A file is read when it is first requested, because most gateways are never asked for it.
 
     A request can only name a path of the manifest, so no other file can be read.
     """
@@ -45,7 +45,7 @@ class Site:
         return next((page for page in (f"{name}.html", f"{name}/index.html") if self.has(page)), None)
 
     def read(self, path: str) -> File:
-        """Return a file of the manifest. Raises OSError if the file is missing."""
+        """Return a file that the manifest of the documentation lists. Raises OSError if the file is missing."""
         if path not in self._read:
             entry = self._manifest.files[path]
             content = (self._folder / f"{path}.gz").read_bytes()
@@ -54,7 +54,7 @@ class Site:
 
 
 def load_site(folder: Path = SITE) -> Site | None:
-    """Read the manifest of the site. Returns None if the site is not built, or if the manifest cannot be read."""
+    """Read the manifest of the documentation. Returns None if the documentation is not built or its manifest cannot be read."""
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=SiteManifest)
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def load_site(folder: Path = SITE) -> Site | None:
 
 
 class DocumentationApp:
-    """Serves the site below `/docs/`. If the site is not built, a page says how to build it."""
+    """Serves the documentation below `/docs/`. If the documentation is not built, a page says how to build it."""
 
     def __init__(self, not_built: bytes, load: Callable[[], Site | None] = load_site) -> None:
         self._not_built = not_built

@@ -1,6 +1,6 @@
 """The list of the files of the documentation site. `docsite/` writes it, and the gateway reads it.
 
-The build of the site imports this Python file without the packages of the gateway. So this file may import only msgspec.
+The build of the documentation imports this file without the packages of the gateway. So this file may import only msgspec.
 """
 
 from pathlib import Path

@@ -82,7 +82,7 @@ class PagesApp:
     def _find(self, path: str) -> tuple[File | None, dict[str, str]] | None:
         """Return the file of a path with its headers, or None if the path does not belong to the pages.
 
-        The file is None if the pages are not built.
+        The file of a page is None if the pages are not built.
         """
         if path in self._assets:
             return self._assets[path], {"cache-control": IMMUTABLE}

@@ -11,7 +11,7 @@ import msgspec
 
 
 class Count(msgspec.Struct, frozen=True):
-    """The number of failed attempts at a given time."""
+    """The number of failed login attempts at a given time."""
 
     number: float
     at: float
@@ -25,7 +25,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """How many attempts are allowed without a wait, and how long the waits before further attempts are."""
+    """How many login attempts are allowed without a wait, and how long the waits before further attempts are."""
 
     allowance: int
     first_wait: float
@@ -60,8 +60,8 @@ class Attempt(msgspec.Struct, frozen=True):
     `account`, `address` and `familiar` are the keys of three counters. They are hashes, so they do not show the account or the
     IP address.
 
-    For `familiar_kept` seconds after a login from this IP address, `familiar` counts the attempts instead of `account`. So
-    strangers cannot lock the person out.
+    For `familiar_kept` seconds after a login to this account from this IP address, `familiar` counts the attempts instead of
+    `account`. So strangers cannot lock the person out.
     """
 
     account: str

@@ -129,7 +129,7 @@ class OrderState(StrEnum):
     FAILED = "failed"
     """The device refused the order or could not be reached, or the driver or the gateway failed."""
     EXPIRED = "expired"
-    """The deadline passed before the order was sent, or before the device confirmed it (`sent_at` is set)."""
+    """The deadline passed before the order was sent, or before the device confirmed it. In the second case `sent_at` is set."""
     UNKNOWN = "unknown"
     """The order was sent, but its outcome was not stored: the process ended too early, or the write of the outcome failed."""
 

@@ -35,7 +35,7 @@ class PlantAspect(StrEnum):
     FACTS = "facts"
     """The plant's data (name, address, status and so on) or topology.
 
-    After an import of an estate file, the event always names this part.
+    An event about an import of an estate file always names this part.
     """
     PEOPLE = "people"
     """The members or invitations of the plant."""

@@ -133,7 +133,10 @@ class NoSuchSubscription(Fault):
 
 
 class SubscriptionExists(Fault):
-    """For this user and plant, the application has a subscription (X6), a webhook with this URL, or too many webhooks."""
+    """The thermostat subscription cannot be added (X6).
+
+    For this user and plant, the application already has a subscription, a webhook with this URL, or too many webhooks.
+    """
 
     code = 2011
 

@@ -31,4 +31,4 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     dead_letters: int
     open_orders: int
     ended_orders: dict[str, int]
-    """The number of orders that ended after the time `since` of `count_figures`, for each final state."""
+    """For each final state, the number of orders that ended after a given time (`since` of `count_figures`)."""

@@ -84,7 +84,7 @@ class ExternalAccount(msgspec.Struct, frozen=True):
 class Scope(StrEnum):
     """A scope that an application can get (Spec 5.3; `light.write` and `comfort.write` by Decision 0041).
 
-    The value of each member is the name of the scope in tokens and in requests.
+    The value of each constant is the name of the scope in tokens and in requests.
     """
 
     PLUG_READ = "plug.read"

@@ -49,14 +49,14 @@ class Evidence(StrEnum):
 class Absence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The time at which a module went offline, the reason, and the evidence.
 
-    The evidence is a topic, an address or the text of a refusal.
+    The evidence is a sentence of `Evidence` or another text, for example the text of an error.
     """
 
     why: AbsenceReason
     since: float
     evidence: str = ""
     code: str = ""
-    """The code of the evidence, so that a page can show it in the person's language. Empty if another program wrote it."""
+    """The code of the evidence, so that a page can show it in the person's language. Empty for a text not in `Evidence`."""
     values: dict[str, str] = {}
 
     @classmethod

@@ -181,7 +181,7 @@ class _Named(Protocol):
 
 
 def connections_setting(help: str) -> Setting:
-    """Declare the setting that lists the connections of a driver. A connection may have a password."""
+    """Declare the setting that lists the connections of a driver. It is secret: a connection may have a password."""
     return Setting("JSON", help, _check_names, secret=True)
 
 

@@ -13,13 +13,13 @@ from domogate.ports import Clock, ReportSink
 _log = get_logger(__name__)
 
 CHECK_EVERY = 0.05
-"""Seconds between two checks for modules that are due."""
+"""Seconds between two checks for modules whose report is due."""
 BATCH = 20
 """The largest number of modules in a batch. It is so small that other tasks wait only for milliseconds."""
 SHARE, LONGEST_SHARE = 4.0, 5.0
 """After a batch, the queue waits `SHARE` times as long as the batch took. So the recorder has time for other work.
 
-It waits at most `LONGEST_SHARE` seconds. The reason: a batch may also take a long time if the gateway itself was busy.
+The queue waits at most `LONGEST_SHARE` seconds. The reason: a batch may also take a long time if the gateway itself was busy.
 """
 RETRY = 1.0
 """In seconds: the pause before a refused batch is sent again.
@@ -165,7 +165,7 @@ class ReportQueue:
         return self._sent_at.get(module.id, -self._pause) + self._pause
 
     async def _sleep(self) -> None:
-        """Sleep until the next module is due. `add` ends the sleep if a module is due earlier."""
+        """Sleep until the next report of a module is due. `add` ends the sleep if a report is due earlier."""
         self._forget_old()
         due = min((due for due, _ in self._waiting.values()), default=0.0)
         seconds = due - self._time()

@@ -43,7 +43,7 @@ class AnswerAfterWrite:
 
 
 def answer_after_write(handler: Handler, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> Handler:
-    """Return a handler that calls `handler`. If data changed meanwhile, it calls `wait` before it returns the answer.
+    """Return a handler that calls `handler`. If this call changed data, the returned handler calls `wait` before it answers.
 
     The returned handler is for direct requests; `AnswerAfterWrite` is for requests through ASGI.
     """

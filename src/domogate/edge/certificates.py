@@ -25,7 +25,7 @@ class Tls:
     def __init__(self, certificate: Path, key: Path) -> None:
         self.certificate, self.key = certificate, key
         self.end = math.nan
-        """The end of the certificate that is used, in seconds since 1970. NaN if it is not known."""
+        """The time at which the present certificate expires, in seconds since 1970. NaN if this time is not known."""
         self._context: ssl.SSLContext | None = None
         self._seen: _Signature = ()
         self._failed: _Signature = ()
@@ -62,8 +62,8 @@ class Tls:
     def refresh(self) -> None:
         """Use the certificate in the files if they have changed. If it cannot be used, keep the old one.
 
-        The two files are not written at the same moment, so for a short time they may not belong together. So a failure is
-        logged only if the next call finds the same files.
+        The two files are not written at the same moment, so for a short time they may not belong together. Because of this, a
+        failure is logged only if the next call finds the same files.
         """
         signature = self._sign()
         if signature in (self._seen, self._told):

@@ -24,9 +24,9 @@ from domogate.common.log import get_logger
 from domogate.edge.reading import HEAD_END, RequestReader
 
 Handler = Callable[[Request], Coroutine[Any, Any, Answer]]
-"""Answers a request."""
+"""A coroutine function that answers a request."""
 Reply = tuple[int, bytes, bytes]
-"""The status of an answer, its printed headers, and its body."""
+"""The status of an answer, its headers as bytes, and its body."""
 Send = Callable[[Reply], None]
 
 

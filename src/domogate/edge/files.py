@@ -5,7 +5,7 @@ import contextlib
 from domogate.edge.connections import RESERVE
 
 _OTHER_FILES = 100
-"""Number of open files that are not connections: the database, drivers, webhooks, metrics."""
+"""The number of open files that is enough for everything except connections: the database, drivers, webhooks, metrics."""
 
 
 def count_allowed_connections(wanted: int) -> int:

@@ -89,7 +89,7 @@ class LogRepeats:
     def flush(self, *, everything: bool = False) -> None:
         """Log the counts that are due. If `everything` is true, log all counts and forget all causes.
 
-        A count that is due is 0 if the failure was not repeated. Then no line is logged, and the cause is forgotten.
+        If a failure was not repeated, its count is 0: no line is logged, and the cause is forgotten.
         """
         due: list[tuple[_Cause, _Repeated]] = []
         with self._lock:

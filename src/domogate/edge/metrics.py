@@ -99,7 +99,7 @@ class Metrics:
         self._name_api = name_api
         self.in_flight = 0
         self.prepare: Callable[[], Awaitable[None]] | None = None
-        """This function is awaited before each scrape. It reads the present values of some metrics."""
+        """Awaited each time before Prometheus fetches the metrics: this function reads the present values of some metrics."""
         self._metrics: list[_Metric] = []
         self._durations: dict[tuple[str, int], Durations] = {}
         self._refused: dict[int, int] = {}
@@ -131,7 +131,7 @@ class Metrics:
         return merged
 
     def count_refused(self, status: int) -> None:
-        """Count a request that the HTTP parser or the protocol refused. Pass this method as `on_refused` to `server.run`."""
+        """Count a request that the HTTP server itself refused. Pass this method as `on_refused` to `server.run`."""
         self._refused[status] = self._refused.get(status, 0) + 1
 
     def gauge(self, name: str, unit: str, text: str, value: Value, labels: tuple[str, ...] = ()) -> None:

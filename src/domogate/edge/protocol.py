@@ -38,9 +38,9 @@ _LINGER = 2.0
 """Seconds for which input is read and dropped after a refusal. If the connection closed at once, the answer could get lost."""
 
 STREAM = "domogate.stream"
-"""The key in the ASGI scope for an answer without an end. An inner app sets it and ends the answer when the server drains."""
+"""A key in the ASGI scope. An app sets this key to True if its answer is an event stream, which has no end of its own."""
 _STREAM_END = 1.0
-"""In seconds. During a drain, a connection with a stream is aborted after this time: some clients do not read at all."""
+"""In seconds. In a drain, a connection with an event stream is aborted after this time: a client may never read the end."""
 _QUIET = 0.3
 """In seconds. During a drain, a new connection has this time to send the first byte of its request."""
 _LAST_HEADER_DEADLINE = 2.0
@@ -191,7 +191,7 @@ class GuardedProtocol(PartWriter):
     def on_response_complete(self) -> None:
         """Continue with the next request after an answer is complete.
 
-        This replaces uvicorn's method, which would start a timer for an idle connection. Here such a connection has a deadline.
+        This replaces uvicorn's method, which would start a timer for an idle connection. Our idle connections have a deadline.
         """
         self.server_state.total_requests += 1
         if self.transport.is_closing():
@@ -205,7 +205,7 @@ class GuardedProtocol(PartWriter):
     def _proceed(self) -> None:
         """Continue after the client has received the last answer completely.
 
-        Parse the bytes that the client sent early. If there are no such bytes, continue to read.
+        Parse the bytes that the client sent before it had this answer. If there are no such bytes, continue to read.
         """
         self.flow.blocked = False
         if self._ahead:
@@ -258,7 +258,7 @@ class GuardedProtocol(PartWriter):
     def begin_drain(self) -> None:
         """Make the running request the last request of this connection.
 
-        If its header section has not arrived completely, the rest of the header section must arrive soon.
+        If only a part of a header section has arrived, the rest must arrive soon.
         """
         if self._watching == HEAD:
             self.deadline = min(self.deadline, self.loop.time() + self._time_limit())
@@ -326,8 +326,8 @@ class GuardedProtocol(PartWriter):
 async def _receive(cycle: Any, receive: Receive) -> Any:
     """Return the next message of ASGI. A body that has arrived completely is returned even if the client has left since.
 
-    uvicorn drops such a body. But a direct request is carried out even if its client has left. The same rule must hold for
-    requests through ASGI (Decision 0106).
+    uvicorn drops the body if the client has left. But a direct request is carried out even if its client has left, and the
+    same rule must hold for requests through ASGI (Decision 0106).
     """
     message = await receive()
     if message["type"] == "http.disconnect" and cycle.body and not cycle.more_body and not cycle.response_complete:

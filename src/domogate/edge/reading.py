@@ -66,7 +66,7 @@ class RequestReader(HttpToolsProtocol):
         return Refusal(431, f"The request line and header section may have at most {self.limits.max_header} bytes together.")
 
     def find_end(self, data: bytes, at: int) -> int:
-        """Return the index of the end of the next piece. The piece contains bytes of only one request."""
+        """Return the index in `data` at which the next piece to parse ends. A piece contains bytes of only one request."""
         if self.phase == BODY and self._body_left:
             return min(len(data), at + self._body_left)
         if self._tail:  # The end mark may have begun in the previous piece.

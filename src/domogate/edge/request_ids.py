@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from itertools import chain, count
 
 current_request_id: ContextVar[str | None] = ContextVar("current_request_id", default=None)
-"""The id of the request that this task handles. The log adds it to every line."""
+"""The id of the request that the current asyncio task handles. The log adds this id to every line of the task."""
 
 # An id from a client is used only if it is short and safe in a header, a log line, a shell and a file name.
 find_safe = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}").fullmatch

@@ -32,7 +32,7 @@ _METRICS_DRAIN = 1.0
 _NOTICE = 0.3
 """In seconds. For this time after a signal to stop, connections are still accepted, but /readyz says "not ready".
 
-In this time a balancer stops sending requests to the gateway. Clients learn that they must replace their open connections.
+In this time a balancer stops sending requests to the gateway. Each answer tells its client to use a new connection.
 """
 _TICK = 0.05
 """In seconds. During a drain, connections are checked at this interval."""

@@ -12,7 +12,7 @@ from domogate.edge.listening import CannotListen, ManagedSocket
 _FIRST = 3
 """The number of the first file descriptor that the service manager passes."""
 _MOST = 16
-"""The largest number of ports that is accepted: more than anybody needs. Each port is an open file."""
+"""The largest number of ports that is accepted. Nobody needs more ports, and each port is an open file."""
 
 
 def take_sockets() -> tuple[ManagedSocket, ...]:

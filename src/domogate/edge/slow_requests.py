@@ -28,7 +28,7 @@ class SlowRequests:
         self._omitted = 0
 
     def forget(self) -> None:
-        """Forget how long a fast request waited.
+        """Forget how long the current request waited for the store and for devices. Called if the request was not slow.
 
         Otherwise the log line about a later request with the same request id would show these waiting times.
         """

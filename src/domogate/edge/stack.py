@@ -88,10 +88,11 @@ class Edge:
         """`surfaces` are first path segments that the metrics may use as a name.
 
         Some requests reach no operation. In the metrics, the name of such a request is its first path segment, if this segment
-        is in `surfaces`. Otherwise its name is "other". `handlers` answer direct requests, by method and first path segment, or
-        by method and whole path. `failure_answers`, by first path segment, give a failure the error shape of its surface. All
-        other paths have shape B (Decision 0013). `find_warnings` returns short codes for /readyz, which everybody can read.
-        /readyz has `gateway_id` in a header, so that `domogate doctor` knows which gateway answers.
+        is in `surfaces`. Otherwise its name is "other". The keys of `handlers`, which answer direct requests, are a method and
+        a first path segment, or a method and a whole path. `failure_answers` maps a first path segment to the function that
+        answers a failure in the error shape of this surface. Failures on other paths have shape B (Decision 0013).
+        `find_warnings` returns short codes for /readyz, which everybody can read. /readyz has `gateway_id` in a header, so that
+        `domogate doctor` knows which gateway answers.
         """
         self._app = app
         self._is_allowed_origin = is_allowed_origin
@@ -314,7 +315,7 @@ def _build_shape_b(fault: Internal) -> Answer:
 
 
 def _printable_path(raw_path: bytes) -> str:
-    """Return the percent-encoded path, shortened. The decoded path could contain line ends and terminal sequences."""
+    """Return the path for a log line: shortened, and still percent-encoded. So it has no line ends or control characters."""
     return raw_path[:_LOGGED_PATH].decode("ascii", "replace")
 
 

@@ -195,8 +195,8 @@ def _remember(check: OptionCheck) -> OptionCheck:
 def _missing_drivers(modules: Sequence[Placed]) -> Iterator[Finding]:
     """Yield a finding if modules of a plant have no driver.
 
-    There is one finding for each plant, not for each module. A file of an earlier version names no driver at all, and would
-    have very many findings.
+    There is one finding for each plant, not for each module. A file for an earlier version of Domogate names no driver
+    at all, and would have very many findings.
     """
     if not modules:
         return

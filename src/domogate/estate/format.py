@@ -1,6 +1,6 @@
 """The format of the estate file: the keys of each kind of record, and how their values are written.
 
-Reading and printing both use these tables. docs/estate.md describes the same format.
+Reading and printing both use the tables of this module. docs/estate.md describes the same format.
 """
 
 from collections.abc import Collection

@@ -14,7 +14,7 @@ from domogate.estate.nodes import MAX_DEPTH, PLANTS
 from domogate.estate.simple_yaml import NotSimple, Raw, has_odd_characters
 
 MOST_TEXT = 4_000_000
-"""In characters. This module reads a text as a whole. The YAML parser reads longer texts, plant by plant."""
+"""The longest text that this module reads, in characters. The YAML parser reads longer texts, plant by plant."""
 
 _not_storable = re.compile("[\x00\ud800-\udfff]").search
 

@@ -186,9 +186,9 @@ class QuickReader:
         return read
 
     def _compile_choice(self, schemas: Sequence[Schema]) -> Read:
-        """Return a function that reads a record. All conditions of a schema test the same key of the record, such as `kind`.
+        """Return a function that reads a record. All conditions in the schemas test the same key, such as `kind`.
 
-        So the value of this key decides which rules apply. The returned function makes one reader for each value, and keeps it.
+        So the value of this key decides which rules apply. The returned function keeps one reader for each value of this key.
         """
         tested = {key for schema in schemas for key in self._tested_keys(schema)}
         if not tested:

@@ -1,4 +1,4 @@
-"""Reads a correct file of simple YAML or short JSON quickly. A YAML file with more plants does not need more memory.
+"""Reads a correct file of simple YAML or short JSON quickly. For YAML, the memory does not grow with the number of plants.
 
 The quick scan does not explain mistakes. If it does not accept the file, the YAML parser must read the file from its beginning.
 """

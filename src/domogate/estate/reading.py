@@ -48,7 +48,7 @@ def scan_estate(
 
     The plants may be used only if nothing is raised. A correct file is read once if it is short JSON (`MOST_TEXT`). It is also
     read once if it is simple YAML, such as an export, with the users before the plants. Other files are read again by the YAML
-    parser. If the users are written after the plants, the file is read a third time.
+    parser. If such a file has the users after the plants, it is read a third time.
     """
     quick = QuickScan(source, take, drivers)
     with open_text() as text:
@@ -196,7 +196,7 @@ def _moved(finding: Finding, number: int) -> Finding:
 
 
 def _placed(finding: Finding, root: Node, number: int | None = None) -> Mistake:
-    """Return the finding with its line. If `root` has only one plant of the file, `number` is the number of this plant."""
+    """Return the finding with its line. If `root` has only one plant, `number` is the number of this plant in the file."""
     line, column = locate(root, finding.path, key=finding.at_key)
     path = finding.path if number is None else _moved(finding, number).path
     return Mistake(line, column, print_path(path), finding.problem, finding.allowed, finding.hint)

@@ -16,7 +16,7 @@ from domogate.estate.nodes import MAX_DEPTH, PLANTS
 from domogate.estate.repeated import MARK, RepeatedRecord, Repeats
 
 Raw: TypeAlias = Any
-"""A plain value is a str, a quoted value a tuple with one str. A list and a mapping are a list and a dict of raw values."""
+"""A raw value: a str (written without quotes), a tuple with one str (written in quotes), a list or dict of raw values."""
 
 BLOCK = 64 * 1024
 _SHORT, _MOST_VALUES = 200, 1_000

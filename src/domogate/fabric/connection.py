@@ -157,9 +157,9 @@ class NatsConnection:
                 subscriptions[subject] = await self._subscribe(client, subject, handler)
 
     async def unsubscribe(self, subject: str) -> None:
-        """Get no new messages of this subject. Messages that have already arrived are still handled.
+        """End the subscription of this subject. Messages that have already arrived are still handled.
 
-        If the server does not confirm in time, return without its answer.
+        If the server does not confirm the end in time, return without the confirmation.
         """
         self._handlers.pop(subject, None)
         subscription = self._subscriptions.pop(subject, None)

@@ -53,12 +53,12 @@ _MOST_ANSWERING = 10_000
 """The largest number of requests of other gateways that are answered at the same time. Further requests are refused."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 1.0
-"""In seconds. If an order or a question has no answer after this time, it is sent again: a message may be lost."""
+"""In seconds. If an order or a question has no answer after this time, it is sent again: the message may be lost."""
 _FEED_PAUSE = 0.005
 _LAST_ANSWERS = 1.0
 """In seconds. A gateway that releases shards or leaves the cluster still answers earlier requests, but not longer than this."""
 _LEEWAY = 0.15
-"""In seconds. A caller still waits for this time after the deadline.
+"""In seconds. After the deadline of its request, a gateway waits this much longer for the answer.
 
 The gateway that drives the plant writes the outcome of the order up to 0.1 s after the deadline.
 """
@@ -228,7 +228,7 @@ class NatsFabric:
     ) -> T:
         """Pass a request to the gateway that drives the plant. Call `ask_here` if it is this gateway, otherwise `ask_holder`.
 
-        If the plant is moving to another gateway, wait for that gateway. If there is no answer, call again: another gateway may
+        If the plant is moving to another gateway, wait for that gateway. If there is no answer, ask again: another gateway may
         drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout at the
         deadline. Raises DeviceOffline if no gateway drives the plant. Also raises DeviceOffline if there is no connection to
         NATS until the deadline.

@@ -20,7 +20,7 @@ _log = get_logger(__name__)
 _MOST_SENDING = 1_000
 _LARGEST = 1_024
 _LONGEST_SENDER = 100
-"""The greatest length of a sender, in characters. A sender is a subject for answers or the id of a member.
+"""The greatest length of `Progress.sender` in characters: a NATS subject for answers, or the id of a member.
 
 The name of a cluster has at most 40 characters, so a subject for answers has at most 66. An id has 36.
 """

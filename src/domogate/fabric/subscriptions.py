@@ -25,7 +25,7 @@ class ShardSubscriptions:
         self._on_request = on_request
         self.held: set[int] = set()
         self.moved = asyncio.Event()
-        """An asyncio event that is set when shards get a holder. Then a new asyncio event replaces it."""
+        """An asyncio event that is set when shards get a holder. A new asyncio event then replaces the event that was set."""
         self.equal = asyncio.Event()
         """An asyncio event that is set while this gateway is subscribed to exactly the shards in `held`."""
         self._changed = asyncio.Event()

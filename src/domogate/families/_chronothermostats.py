@@ -177,7 +177,7 @@ def sender_to_wire(view: ModuleView) -> Sender:
 def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
     """Return the notification. Return None if the event is not about a state of a thermostat, or if the thermostat is offline.
 
-    While a thermostat is offline, E12 does not show its state either.
+    E12 does not show the state of an offline thermostat either.
     """
     event = notice.event
     if not isinstance(event, StateChanged) or not isinstance(event.state, ThermostatState) or not event.reachable:

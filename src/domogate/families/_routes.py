@@ -34,8 +34,8 @@ class Target(msgspec.Struct, frozen=True):
 class _Route(msgspec.Struct, frozen=True):
     """One path of a family: its parameters, and its operations by method.
 
-    The regular expression of `Routes` has a group for each parameter. `first_group` is the number of the group of the first
-    parameter.
+    The regular expression of `Routes` has a group for each parameter. `first_group` is the number of the group of this
+    path's first parameter.
     """
 
     first_group: int
@@ -71,8 +71,8 @@ class Routes:
 
     @cached_property
     def _match(self) -> Callable[[str], re.Match[str] | None]:
-        """The function that matches a path. The expression is compiled for the first request: compiling takes long, and would
-        delay the start.
+        """The function that matches a path. The regular expression is compiled for the first request: compiling takes
+        long, and would delay the start.
         """
         return re.compile(self._expression).fullmatch
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from domogate.domain.faults import BodyTooLarge, MalformedRequest
 
 MOST_IN_TAGS = 1_000_000
-"""All tags of a document may together have at most this number of characters. The size of the request limits the texts."""
+"""All tags of a document together have at most this number of characters. The texts are limited by the size of the request."""
 
 # Characters that every edition of XML 1.0 allows in a name.
 _START = r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u00FF"

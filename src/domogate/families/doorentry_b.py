@@ -42,7 +42,7 @@ _FORBIDDEN = re.compile(r"[^\w\s:.,-]")
 
 
 class WirePlant(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A plant in the list (Spec 2.1)."""
+    """A plant in the answer to E10 (Spec 2.1)."""
 
     id: str
     owner_id: str

@@ -60,7 +60,7 @@ class SceneOrder(msgspec.Struct, frozen=True):
 
 
 class WirePlant(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A plant in the list (Spec 2.2)."""
+    """A plant in the answer to E6 (Spec 2.2)."""
 
     id: str
     owner_id: str

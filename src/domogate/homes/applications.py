@@ -18,8 +18,8 @@ class OwnWebhookOut(OutputModel, frozen=True):
     """A URL to which the gateway sends the events of a home for an application.
 
     Only its host is shown: the rest may be secret. `failingSince` is the time since which the receiver is unavailable.
-    `nextAttemptAt` is the time of the next attempt. If it has a value and `failingSince` is null, the receiver refused an
-    event, or the person must first renew the password or accept the terms.
+    `nextAttemptAt` is the time of the next attempt. If `nextAttemptAt` has a value and `failingSince` is null, the receiver
+    refused an event, or the person must first renew the password or accept the terms.
     """
 
     id: str

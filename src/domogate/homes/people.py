@@ -148,7 +148,7 @@ class NewInvitationLink(InputModel, frozen=True):
 
 
 class MadeInvitationLinkOut(OutputModel, frozen=True):
-    """The new link. The gateway does not show `url` again."""
+    """The new invitation link. The gateway does not show `url` again."""
 
     link: InvitationLinkOut
     url: str

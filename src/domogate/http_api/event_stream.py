@@ -30,7 +30,7 @@ UNAVAILABLE = "Too many streams are open, or the gateway stops; see Retry-After"
 
 
 async def answer_stream(opening: Awaitable[Stream]) -> Response:
-    """Wait for the opened stream, and return the response that writes it. Raises Problem if the stream cannot be opened."""
+    """Wait until the stream is open, and return the response that writes it. Raises Problem if the stream cannot be opened."""
     try:
         return EventStreamResponse(await opening)
     except Unavailable as refused:
@@ -39,7 +39,7 @@ async def answer_stream(opening: Awaitable[Stream]) -> Response:
 
 
 class _AsgiWriter:
-    """Used if the server offers no direct access to the connection. Writes nothing: EventStreamResponse sends all parts."""
+    """An EventWriter that writes nothing: EventStreamResponse sends all parts. Used if the server sets no `_WRITER`."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

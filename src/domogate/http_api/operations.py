@@ -70,7 +70,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     success: str = ""
     """A description of the success, if the status alone is not clear."""
     errors: Mapping[int, str] = {}
-    """Statuses of refusals that only some operations have. A status may have a text that replaces the usual description."""
+    """Statuses of refusals that not all operations have, each with a description. An empty text means the usual description."""
     anonymous: bool = False
     """True if the operation needs no credentials."""
     tag: str = ""
@@ -184,7 +184,7 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     serves_head: bool = False
     """True if HEAD is answered like GET."""
     amend: Callable[[dict[str, Any]], None] | None = None
-    """Adds parts to the OpenAPI document that the declarations of operations cannot express."""
+    """Adds to the OpenAPI document what the declarations of operations cannot express."""
 
     def metrics_label_of(self, operation: Operation) -> str:
         """Return the name of the operation in metrics.

@@ -136,7 +136,7 @@ async def _receive(request: Request, limit: int) -> bytes:
 
 
 def _check_content_type(value: str | None) -> None:
-    """Raises Problem (415) if the header names a content type other than JSON in UTF-8. A missing header is accepted."""
+    """Raise Problem (415) if the header names a content type other than JSON in UTF-8. A missing header is accepted."""
     media_type, _, parameters = (value or "application/json").lower().partition(";")
     charset = parameters.replace(" ", "").replace('"', "")
     if media_type.strip() != "application/json" or charset not in ("", "charset=utf-8"):

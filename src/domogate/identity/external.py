@@ -166,7 +166,7 @@ async def find_external_principal(store: PrincipalStore, claims: ExternalClaims,
 
 
 async def _can_bind(store: PrincipalStore, claims: ExternalClaims) -> bool:
-    """Whether there is an active user whom the account can be bound to.
+    """Whether there is an active user to whom the account at the external issuer can be bound.
 
     `bind_external_account` checks this again, but it is a write. This function runs first, so requests of an account without
     a user cause no write.

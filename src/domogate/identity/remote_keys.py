@@ -33,7 +33,7 @@ _PUBLIC = frozenset(("kty", "crv", "x", "y", "n", "e"))
 
 
 class KeysUnavailable(Exception):
-    """The issuer could not be reached, and none of its keys is cached. So its tokens are refused until a fetch succeeds."""
+    """The issuer could not be reached, and none of its keys is cached. Its tokens are refused until its keys are fetched."""
 
 
 class RemoteKeys:
@@ -125,7 +125,7 @@ class RemoteKeys:
     async def _discover(self) -> str:
         """Return the URL of the keys. Raises FetchFailed if it cannot be found, or must not be used.
 
-        The fetched metadata must name the issuer of the settings (OpenID Connect Discovery §4.3).
+        The fetched metadata and the settings must name the same issuer (OpenID Connect Discovery §4.3).
         """
         metadata = await self._http.get_json(self._profile.metadata)
         if not isinstance(metadata, dict) or metadata.get("issuer") != self._profile.url:

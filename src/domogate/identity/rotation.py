@@ -20,7 +20,7 @@ PUBLISHED_AHEAD = 600.0
 """Seconds between publishing a key and signing with it: twice the time for which clients may cache the key set."""
 
 DISTRUSTED = 0.0
-"""A value for `retired_at` that is so long ago that all tokens of the key have expired."""
+"""A value for `retired_at` of a signing key: a time so long ago that all tokens of the key have expired."""
 
 MIN_AHEAD = 300.0
 """In seconds. A new key is published at least this time before it signs, because clients cache the key set (max-age)."""
@@ -64,7 +64,7 @@ async def rotate_keys(
 async def change_algorithm(store: SigningKeyStore, clock: Clock, algorithm: str) -> None:
     """Let a key with this algorithm sign, and retire all other keys when it begins to sign.
 
-    If the store has a key with this algorithm that is not retired, this key signs. Then no key is added. Otherwise a new key is
+    If the store has a key with this algorithm that is not retired, this key signs, and no key is added. Otherwise a new key is
     added. It begins to sign in PUBLISHED_AHEAD seconds, or at once if no other key signs now.
 
     So gateways with different settings do not add a key at each start. The gateway that started last decides which key signs.
@@ -109,9 +109,9 @@ def _find_unretired(keys: Sequence[SigningKey], algorithm: str, now: float) -> S
 
 
 def _end(keys: Sequence[SigningKey], end_of: Callable[[SigningKey], float]) -> list[SigningKey]:
-    """Return copies of the keys, with the times of retirement that `end_of` returns.
+    """Return copies of the keys. Each copy retires at the time that `end_of` returns for the key.
 
-    Keys that already have this time or an earlier one are left out.
+    A key that already retires at this time or earlier is left out.
     """
     return [msgspec.structs.replace(key, retired_at=end_of(key)) for key in keys if _ends_after(key, end_of(key))]
 

@@ -171,7 +171,7 @@ class SecretKeys:
             ) from None
 
     def _write(self, text: str) -> None:
-        """Write the file with mode 0600. The file gets its name only when it is complete and on disk."""
+        """Write the key file with mode 0600. The file gets its name only when it is complete and on disk."""
         handle, name = tempfile.mkstemp(dir=self._file.parent, prefix=f".{KEY_FILE}.")
         try:
             with os.fdopen(handle, "w") as file:
@@ -195,7 +195,7 @@ class SecretKeys:
 
 
 def _read(file: Path) -> str:
-    """Return the content of the file.
+    """Return the content of the key file.
 
     Raises OSError if it cannot be read, and SecretKeyMissing if other users of the machine have rights on the file.
     """

@@ -72,10 +72,10 @@ class KeyRing:
         self._choice: _Choice | None = None
 
     async def start(self, *, is_gateway: bool = True) -> None:
-        """Change to a key with the given algorithm (`change_algorithm`).
+        """Change to a key with the algorithm that `__init__` got (`change_algorithm`).
 
-        A process that is not a gateway changes the key only if no key may sign, because its setting may differ from the
-        setting of the gateway.
+        A process that is not a gateway changes the key only if no key may sign, because its setting of the algorithm may
+        differ from the setting of the gateway.
         """
         keys = (await self._load_keys()).values()
         if is_gateway or self._choose(keys, self._clock.now()) is None:

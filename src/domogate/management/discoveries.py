@@ -19,7 +19,7 @@ from domogate.wire import InputModel, JsonObject, Line, OutputModel
 OPERATIONS = OperationTable("discovery")
 
 MOST_MODULES = 1_000
-"""The greatest number of modules in an answer or a body."""
+"""The greatest number of modules in an answer, or in the body of a request."""
 _MAX_BODY = 4 * 1024 * 1024
 
 
@@ -70,7 +70,7 @@ class SkippedDeviceOut(OutputModel, frozen=True):
 
 
 class DiscoveryOut(OutputModel, frozen=True):
-    """The result of a search.
+    """The result of a search for devices.
 
     `found` has the first 1000 devices that can be modules; `total` is the number of all such devices.
 
@@ -110,7 +110,7 @@ class UnplacedModuleOut(_NewModuleOut, frozen=True):
 
 
 class PlacementOut(OutputModel, frozen=True):
-    """The result of a placement.
+    """The result of adding found devices to a plant.
 
     `placed` has the modules that were added. `known` has the ids of the modules that the plant already had. `left` has the
     modules that were not added, because no room was found for them. The field `why` of each module in `left` says why.

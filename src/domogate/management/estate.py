@@ -80,7 +80,7 @@ class EstateDifferenceOut(ImportSummaryOut, frozen=True):
 
 
 class EstateImportOut(ImportSummaryOut, frozen=True):
-    """An import. `userId` is null for the command line. `hasDocument` is true while the imported document is kept."""
+    """An import. `userId` is null if a `domogate` command did it. `hasDocument` is true while the imported document is kept."""
 
     number: int
     at: datetime

@@ -26,7 +26,7 @@ Options = Annotated[JsonObject, Meta(description="Options of the driver; getOpti
 
 
 class NewHardware(InputModel, frozen=True):
-    """Values of the hardware that differ from the usual values of the module's kind, as in the estate file."""
+    """Values of a module's hardware that differ from the usual values of its kind. The estate file has the same fields."""
 
     hw_type: str | None = None
     device_type: str | None = None
@@ -65,7 +65,7 @@ class ModuleChange(InputModel, frozen=True, omit_defaults=True):
 
 
 class FormerModuleOut(OutputModel, frozen=True):
-    """The values before the change. A client undoes the change by sending these values as the body of another change."""
+    """A module's values before a change. A client undoes the change by sending these values as the body of another change."""
 
     name: str
     ambient_id: str | None

@@ -20,7 +20,7 @@ OPERATIONS = OperationTable("orders")
 
 
 class OrderOut(OrderFacts, frozen=True):
-    """A command for a module and its result. `problem` is the message of the device or driver, if the command failed.
+    """A command to a module, and how it ended. `problem` is the message of the device or driver, if the command failed.
 
     `userId` is the person who sent the command, if it is known. `plantName` and `moduleName` are present only if
     the request has the query parameter `names=true`. The name of a deleted plant or module is left out.

@@ -191,7 +191,7 @@ class OrderLineOut(OutputModel, frozen=True):
 
 
 class SparePartsOrderOut(OutputModel, frozen=True):
-    """The spare parts to order. `withoutParts` lists units and controllers that need a part, but no suitable part is known."""
+    """The spare parts to order. `withoutParts` lists units and controllers for whose failures no suitable part is known."""
 
     lines: tuple[OrderLineOut, ...]
     without_parts: tuple[NeedOut, ...]

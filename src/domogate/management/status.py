@@ -13,7 +13,7 @@ from domogate.services.monitoring.problems import ProblemKind
 from domogate.wire import OutputModel
 
 SettingSource = Literal["default", "file", "environment", "command line", "gateway"]
-"""The source of a value. `gateway`: the gateway chose the value, for example a free port, or a setting of the demo."""
+"""The source of a setting. `gateway`: the gateway chose the value, for example a free port, or a setting of the demo."""
 
 LogLine = tuple[float, str, str]
 """The time, the level and the text of one line of the log, after redaction."""

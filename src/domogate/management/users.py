@@ -46,7 +46,7 @@ class NewUser(InputModel, frozen=True):
     name: str = ""
     operator: bool = False
     show_link: bool = False
-    """Show the link in the answer, even if a mail server is configured."""
+    """Show the one-time link in the answer, even if a mail server is configured."""
 
 
 class CreatedUserOut(OutputModel, frozen=True):

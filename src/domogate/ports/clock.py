@@ -16,4 +16,4 @@ class SharedClock(Clock, Protocol):
     """A clock that shows the same time in several gateways."""
 
     began_at: float
-    """The time at which the first of the gateways started. All of them have the same value here."""
+    """The time at which the first of the gateways started. Every gateway has the same value."""

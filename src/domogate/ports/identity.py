@@ -1,4 +1,4 @@
-"""Ports for the credentials of callers, signatures, passwords, and the audit log."""
+"""Ports for signatures, passwords, the audit log, and the credentials of callers."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -16,7 +16,7 @@ class KeyState(StrEnum):
     NEXT = "next"
     CURRENT = "current"
     RETIRED = "retired"
-    """The key does not sign any more. Tokens that it signed are still verified until they have expired."""
+    """The key does not sign any more. Tokens that it signed are accepted until they have expired."""
     DISTRUSTED = "distrusted"
 
 
@@ -141,5 +141,5 @@ class Audit(Protocol):
     def note(
         self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
-        """Queue a record without a wait. To name a user, write `user:ID`. In `who`, the id alone is enough."""
+        """Queue a record without a wait. In all texts, `user:ID` names a user. In `who`, the id alone is enough."""
         ...

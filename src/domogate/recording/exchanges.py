@@ -29,9 +29,9 @@ class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     status: int
     content_type: str = ""
     body: Any = None
-    """A JSON value. None if the answer has no body, or a body that is not JSON, such as a picture."""
+    """The JSON value in the body. None if the answer has no body, or a body that is not JSON, such as a picture."""
     is_empty: bool = False
-    """True if the answer has no body. If it has a body of JSON and `body` is None, this body is the JSON value null."""
+    """True if the answer has no body. False if the body is the JSON value null, although `body` is None."""
 
 
 class RecordingFile:

@@ -14,7 +14,7 @@ __all__ = ["print_order_list", "print_pdf", "print_tables"]
 def print_pdf(report: SafetyReport, *, made_by: str, zone: tzinfo = UTC, responsible: str = "") -> bytes:
     """Return the report as PDF.
 
-    The same arguments always give the same bytes, if the same fonts are installed. Printing takes long, so call this function
+    The same arguments always give the same bytes, if the same fonts are installed. This takes long, so call this function
     on a thread.
     """
     from domogate.reports.pdf import print_report

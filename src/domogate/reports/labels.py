@@ -1,4 +1,4 @@
-"""Prints codes and times as texts for reports."""
+"""Translates codes and times to texts for reports."""
 
 from datetime import datetime, tzinfo
 

@@ -33,7 +33,7 @@ class RegularBackups:
         self._every = every
         self._keep = keep
         self._not_before = 0.0
-        """The time of the event loop before which no backup is made, because of a failure."""
+        """After a failure, no backup is made before this time of the event loop."""
         self._due_at = 0.0
         """The time of the event loop at which the next backup is due. It does not depend on the clock."""
         self.newest: BackupFile | None = None
@@ -41,7 +41,7 @@ class RegularBackups:
         self._failed: str | None = None
         """The reason why the last backup failed. None if it did not fail."""
         self._unreadable: str | None = None
-        """The reason why the folder could not be read. None if it could."""
+        """The reason why the folder could not be read. None if it could be read."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

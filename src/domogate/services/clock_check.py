@@ -15,7 +15,7 @@ from domogate.common.log import get_logger
 from domogate.ports import Clock, ClockStore
 
 TOLERANCE = 7 * 86_400.0
-"""In seconds. After a gateway was off for up to a week, no operator needs to confirm the clock."""
+"""In seconds. An operator must confirm the clock if it differs by more than this from the time that was stored last."""
 
 LEAP = 60.0
 """In seconds. If the clock minus `uptime` changed by more than this since the last check, somebody has set the clock."""

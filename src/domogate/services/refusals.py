@@ -1,6 +1,6 @@
 """Exceptions with which a service refuses a request, and their reasons as codes.
 
-The message of an exception tells a person what to do instead.
+The message of an exception tells a person the reason, and often what to do.
 """
 
 from enum import StrEnum

@@ -40,7 +40,7 @@ def _allow(is_allowed: Callable[[str], object], message: str) -> Callable[[str],
 
 
 def one_of(*words: str) -> Callable[[str], str]:
-    """Return a check that accepts only these words, in upper or lower case. The check returns the word in lower case."""
+    """Return a check that accepts only `words`, in upper or lower case. The check returns the word in lower case."""
     return lambda value: one_of_exactly(*words)(value.lower())
 
 

@@ -102,8 +102,8 @@ def _find_right_time(connection: Connection, first: int, latest: float) -> int:
 
     If there is none, return the number after the last record.
 
-    `first` is the number of the oldest record. The records before the result have times after `latest`: they were written
-    while the clock was far ahead. In fact they are older than the records that follow them, and are removed with them.
+    `first` is the number of the oldest record. The records before the result have times after `latest`, because they were
+    written while the clock was far ahead. In fact they are older than the result, so they are removed together with it.
     """
     limit = 1  # The first record is nearly always the result.
     while rows := connection.execute(_RECORDS, {"after": first - 1, "limit": limit}).all():

@@ -51,7 +51,7 @@ def add_code(tx: Transaction, grant: Grant, code: AuthorizationCode) -> None:
 def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | None:
     """Consume the code, even if it has expired or its grant is revoked.
 
-    The caller checks both conditions.
+    The caller must check the expiry of the code and the state of the grant.
 
     If the code was consumed before, revoke its grant and return a result with `first` False. Return None if the code does not
     exist.
@@ -106,7 +106,7 @@ def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[st
     """Return some of the grants that have no valid token any more and can be removed.
 
     Each of these grants was revoked, or a later grant gives the same rights. The later grant is kept, because it shows what the
-    person agreed to. An operator may have made a grant (without `auth_time`). It may have tokens of any lifetime, so it is kept
+    person agreed to. A grant that an operator made (without `auth_time`) may have tokens of any lifetime, so it is kept
     until it is revoked. A grant with an active webhook is not returned.
     """
     later = grants.alias("later")

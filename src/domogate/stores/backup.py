@@ -34,7 +34,7 @@ _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), 
 
 
 class Content(msgspec.Struct, frozen=True):
-    """A database's revision, newest change and secret key id, and its numbers of plants, modules and users.
+    """A database's schema revision, newest change and secret key id, and its numbers of plants, modules and users.
 
     The newest change shows whether two databases have the same history.
     """
@@ -312,7 +312,7 @@ def _remove_unless_held(path: Path) -> None:
 
 
 def _lock(file: BinaryIO) -> None:
-    """Lock the file. Raises OSError if another process has locked it. On Windows, close the file instead."""
+    """Lock the file. Raises OSError if another process has locked it. On Windows, only close the file."""
     if sys.platform == "win32":
         file.close()  # Windows does not remove or rename open files.
     else:

@@ -2,7 +2,7 @@
 
 Changes of orders that directly follow each other in a batch are merged: one statement adds all new orders, one statement marks
 the sent orders, and one statement ends orders. Each caller gets the same result as if the writes ran one after the other.
-Reports are also merged. Other work is merged if its callers share it (`shared_work.py`).
+Reports are also merged. Other work is merged if several callers need the same function (`shared_work.py`).
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class AddOrders(msgspec.Struct, frozen=True):
     records: Sequence[OrderRecord]
     commands: Sequence[str]
     are_new: bool = False
-    """Whether all ids are new (`Order.is_new`). Then the store is not searched for these ids."""
+    """Whether all ids are new (`Order.is_new`). If so, the store is not searched for these ids."""
 
 
 class MarkSent(msgspec.Struct, frozen=True):
@@ -176,7 +176,7 @@ class Unit(msgspec.Struct, eq=False):
             self.future.set_result(self.result)
 
     def prepare_again(self) -> None:
-        """Prepare the write for a second run of its batch. This run also searches the store for the ids of new orders."""
+        """Prepare the write for a second run of its batch. The second run also searches the store for the ids of new orders."""
         self.error = None
         if isinstance(self.change, AddOrders):
             self.change = msgspec.structs.replace(self.change, are_new=False)

@@ -29,7 +29,7 @@ def list_changes(connection: Connection, after: int, limit: int, applied: int) -
     """Return the first `limit` changes after the cursor `after`.
 
     Stop before a change if a change with a lower cursor may still appear. But always include the changes up to the cursor
-    `applied`. This process already has them.
+    `applied`, because this process has already received them.
     """
     until = max(complete_cursor(connection), applied)
     return changes_from_rows(connection.execute(_AFTER, {"after": after, "until": until, "limit": limit}))

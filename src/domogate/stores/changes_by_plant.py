@@ -35,7 +35,7 @@ from domogate.stores.direct import DirectStatement, Write
 from domogate.stores.tables.feed import changes, changes_by_plant
 
 INDEXED_TOGETHER = 500
-"""About this number of changes is added to the index at once. A query reads at most about this number without the index."""
+"""About this number of changes is added to the index at once. So at most about this number is not in the index yet."""
 
 _ALL_UP_TO = ""
 _COLUMNS = ["plant_id", "cursor"]

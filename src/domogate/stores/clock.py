@@ -22,8 +22,8 @@ _NEWEST_CHANGE = select(changes.c.at).order_by(changes.c.cursor.desc()).limit(1)
 def find_last_time(connection: Connection) -> float | None:
     """Return the stored time of a gateway's clock.
 
-    If no such time is stored, return the time of the newest change. If there is no change, return None. A store of an earlier
-    version has no such time. A store that only `domogate` commands have used has none either.
+    If no such time is stored, return the time of the newest change. If there is no change, return None. Stores of an
+    earlier version, and stores that only `domogate` commands have used, have no such time.
     """
     found = connection.execute(_LAST_TIME).scalar()
     return found if found is not None else connection.execute(_NEWEST_CHANGE).scalar()

@@ -74,7 +74,7 @@ def to_row(value: msgspec.Struct, /, **stored: Any) -> dict[str, Any]:
 def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
     """Make a struct from the columns that have the same names as its fields.
 
-    `read` has values that are used instead of columns.
+    A field that is in `read` gets its value from `read`, not from a column.
     """
     return from_columns(kind, row._mapping, **read)
 
@@ -82,7 +82,7 @@ def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
 def from_columns(kind: type[S], columns: Mapping[Any, Any], /, **read: Any) -> S:
     """Make a struct from a mapping. Each field gets the value of the column with its name.
 
-    `read` has values that are used instead of columns.
+    A field that is in `read` gets its value from `read`, not from a column.
     """
     return kind(**{name: columns[name] for name in kind.__struct_fields__ if name not in read}, **read)
 

@@ -95,7 +95,7 @@ class TransactionStart(NamedTuple):
     newest: int
     """The cursor of the newest change that the transaction sees."""
     structure: int = 0
-    """A number. It changes when a transaction with the exclusive lock for writes has changed plants or states."""
+    """A number that changes when a transaction with the exclusive lock for writes has changed plants or states."""
     pruned: int = 0
     """All changes up to this cursor are removed. It is 0 on SQLite, where no other process removes changes."""
 

@@ -57,25 +57,25 @@ class Database(ABC):
     writing: Engine
     reading: Engine
     reads_in_parallel = False
-    """Whether reads on several threads take less time than one after the other."""
+    """Whether reads on several threads take less time than reads one after the other."""
     begin = "BEGIN"
     """The statement that begins a write transaction."""
     index_from: float = inf
-    """When a transaction has a change with this cursor or a later one, `index_changes` is called."""
+    """When a change reaches this cursor, `index_changes` is called. Infinite if the database has no index of changes."""
     lock_retry = 0.0
     """In seconds: a process that waits for the lock for writing tries again within this time. With 0, it waits in a queue."""
 
     def __init__(self, name: str) -> None:
-        """`name` is for messages and for the list of databases that were used before (`in-use`). It has no credentials."""
+        """`name` is for messages and for the file `in-use` (the databases that were used before). It has no credentials."""
         self.name = name
         self.is_shared = False
         """Whether this process is a member of a cluster. Several members can commit reports and orders at the same time."""
         self.is_gateway = True
         """Whether this process is a gateway. False for a `domogate` command."""
         self.to_list: Callable[[list[str]], Any] = list
-        """Converts a list of values to the parameter that the condition `is_listed` of a direct statement expects."""
+        """Converts a list of values to the one parameter that the condition `is_listed` compares a column with."""
         self.is_temporary = False
-        """Whether the data are needed only while this process runs. Then a commit does not wait for the disk."""
+        """Whether the data are needed only while this process runs. If True, a commit does not wait for the disk."""
         kept = _statements_of(type(self))
         self._upserts, self._bulks, self._finds = kept.upserts, kept.bulks, kept.finds
 
@@ -150,7 +150,7 @@ class Database(ABC):
 
     @abstractmethod
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
-        """Reserve cursors for `events` events. Raises ValueError if this needs the exclusive lock, and `exclusive` is False."""
+        """Reserve cursors for `events` events. On PostgreSQL, raises ValueError without the exclusive lock."""
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
@@ -166,7 +166,7 @@ class Database(ABC):
 
     @abstractmethod
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Store the cursor of a transaction that changed plants or states. Recorders of other gateways then clear caches."""
+        """Store the cursor of a transaction that changed plants or states. A new value makes other gateways clear caches."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:
@@ -224,7 +224,7 @@ class Database(ABC):
 
     @abstractmethod
     def erase_old_values(self) -> None:
-        """Erase values that were replaced, in free space and in the write-ahead log, if the database can do this."""
+        """Erase replaced values from the free space and the write-ahead log of the database, if the database can do this."""
 
     def explain(self, error: Exception) -> Exception:
         """Return the error itself, or an error of the port (such as StoreUnavailable) that says what is wrong."""
@@ -249,7 +249,7 @@ class Transaction:
         self.last_writes: list[Write] = []
         """Writes that are sent together with the commit."""
         self.writes_late = False
-        """If True, `write` keeps the rows until the commit. Then later statements of this transaction do not see the rows."""
+        """If True, `write` keeps the rows until the commit, so later statements of this transaction do not see the rows."""
         self._start = start
 
     @property
@@ -276,7 +276,7 @@ class Transaction:
             self.last_writes.append(write)
 
     def write_changes(self, *, exclusive: bool) -> Sequence[Change]:
-        """Write the events as changes, now or at the commit. Return the changes. `exclusive`: the lock is EXCLUSIVE."""
+        """Write the events as changes, now or at the commit. Return the changes. `exclusive`: whether the lock is EXCLUSIVE."""
         if len(self.events) > MOST_EVENTS:
             self.database.reserve_cursors(self.connection, len(self.events), exclusive=exclusive)
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]

@@ -63,9 +63,9 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
 def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
     """Return the module, kind and start of the stored tests of the plants in `entries`.
 
-    They are used to find entries that are already stored.
+    The caller compares them with `entries`, to skip tests that are already in the logbook.
 
-    Only tests that are not older than the oldest of `entries` are read. But if an entry has a test that ends in the future, all
+    Tests that are older than the oldest of `entries` are left out. But if an entry has a test that ends in the future, all
     tests are read.
     """
     if not entries:

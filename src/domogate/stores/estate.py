@@ -23,13 +23,14 @@ from domogate.stores.readers import Lane
 from domogate.stores.subject import SqlSubject, reads, writes
 
 _PAUSE = 0.02
-"""In seconds. An import pauses for this time between two parts. Then other processes can write.
+"""In seconds. An import pauses for this time between two parts, so that other processes can write.
 
 `Database.lock_retry` is added to this time, because a waiting process may try again only after `lock_retry`.
 """
 _LONGEST_RUN = 2.0
-"""In seconds. If no other gateway runs, the import pauses only after this time, because only another
-`domogate` command can wait then.
+"""In seconds: the time from one pause of an import to the next if no other gateway runs.
+
+In this case only another `domogate` command can wait for the import, so longer runs are allowed.
 """
 
 P = ParamSpec("P")
@@ -110,13 +111,12 @@ class SqlEstate(SqlSubject):
         return summary
 
     async def _give_way(self, released: float, paused: float) -> tuple[float, bool]:
-        """Pause the import, so that other processes can write. A process that already waits can write in this pause.
+        """Pause the import, so that other processes can write. Return the end of the last pause, and whether no gateway runs.
 
         If no other gateway runs, and the last pause was less than `_LONGEST_RUN` seconds before `released`, do not pause.
 
-        `released` is the time at which the last part of the import was written. `paused` is the end of the last pause. Return
-        the end of the last pause, and whether no gateway runs. No gateway runs if this process is not a gateway and no other
-        gateway runs.
+        `released` is the time at which the last part of the import was written. `paused` is the end of the last pause. If this
+        process is a gateway, it counts as a gateway that runs.
         """
         assert self._database is not None, "the store is not started"
         own_id = self._presence.id if self._presence is not None else ""

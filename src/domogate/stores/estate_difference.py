@@ -17,7 +17,7 @@ from domogate.stores.tables.keys import subscriptions
 
 _TABLE_OF = {"users": users, "clients": clients, "subscriptions": subscriptions, **TABLE_OF}
 _NAME_OF = {"users": "email", "spare parts": "unit"}
-"""The column by which people recognise a record, by kind of record. For all other kinds it is the column `name`."""
+"""The column by which people recognise a record, for some kinds of records. For other kinds it is the column `name`."""
 
 
 def find_difference(
@@ -53,9 +53,9 @@ def _changes_of(noun: str, table: Table, difference: Difference) -> Iterator[Rec
 
 
 def _with_people(found: Iterator[RecordChange], estate: Estate, plan: ImportPlan) -> Iterator[RecordChange]:
-    """Yield the changes in `found`. If the people of an updated plant change too, its change also names `people`.
+    """Yield the changes in `found`. If the people of an updated plant change too, the change of this plant also names `people`.
 
-    At the end, yield the plants that change only in their people. Each of them is an update of `people`.
+    At the end, yield one change for each plant of which only the people change. Such a change names only `people`.
     """
     left = set(plan.people.plant_ids)
     for change in found:

@@ -1,6 +1,6 @@
 """Exports the whole estate, in parts.
 
-After an import of this estate into an empty store, the families show the same plants, with the same states. Injected faults are
+After an import of the exported estate into an empty store, the families show the same plants and states. Injected faults are
 not exported.
 """
 

@@ -73,7 +73,7 @@ def find_import_document(connection: Connection, number: int) -> str | None:
 def drop_documents_of(tx: Transaction, emails: Collection[str]) -> None:
     """Remove the estate files of earlier imports that contain one of these e-mail addresses.
 
-    If there are more than `_MOST_SEARCHED` addresses, a search would take too long. Then the files of all imports are removed.
+    With more than `_MOST_SEARCHED` addresses, a search would take too long, so the files of all imports are removed.
     """
     if not emails:
         return

@@ -1,4 +1,4 @@
-"""Imports an estate in one transaction, or in parts. It adds and updates records. If `prune` is true, it also removes some.
+"""Imports an estate in one transaction, or in parts. With `prune`, it also removes the records that the estate does not list.
 
 Stored states are kept. The state of a module in the file is used only if no state of this module is stored. Only differences
 are written. So importing the same file again changes nothing and emits no event.
@@ -65,8 +65,8 @@ def import_part(
     they were made before the transaction.
 
     If `prune` is true, each part removes the memberships and invitations that its plants do not list. The first part also
-    removes the applications, keys and spare parts that it does not list. Users, and plants with their content, are removed here
-    only if `is_all` is true. Then this part is the whole estate. After an import in parts, `estate_prune.py` removes them.
+    removes the applications, keys and spare parts that it does not list. If `is_all` is true, the part is the whole estate, and
+    unlisted users, plants, floors, ambients and modules are removed too. Otherwise `estate_prune.py` removes them later.
     """
     people_before = people_of(tx.connection, _known_plants(tx, estate, prune=prune and is_all))
     rows = rows or make_rows(estate)
@@ -152,7 +152,7 @@ def _plant_rows(tx: Transaction, estate: Estate) -> Iterator[RowValues]:
 def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
     """If a floor or ambient moved to another plant, move its ambients and modules too.
 
-    Also move those that the estate does not list.
+    Ambients and modules that the estate does not list are moved too.
     """
     updated = [*differences["floors"].updated, *differences["ambients"].updated]
     if all(old[PLANT_ID] == new[PLANT_ID] for old, new in updated):
@@ -167,9 +167,9 @@ def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
 def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) -> set[Id]:
     """If a module has no stored state, store the state that the estate gives for it. Return the changed plants.
 
-    Before this, some old data is removed. If a module has another kind now, its state and its injected faults are removed. If a
-    module is not simulated any more, its state and its readings are removed. Such a module gets no state from the estate. If a
-    module now has another driver or other options, its stored state counts as unconfirmed.
+    First, some old data is removed. If a module has another kind now, its state and its injected faults are removed. If a
+    module is not simulated any more, its state and its readings are removed, and it gets no state from the estate. If a module
+    now has another driver or other options, its stored state gets the time 0: no report has confirmed it.
     """
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]

@@ -57,9 +57,9 @@ class ImportedUsers(msgspec.Struct):
 def compare_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
     """Return the users as they will be after the import. Nothing is written.
 
-    A user of the estate is the stored user with the same id. If no stored user has this id, it is the stored user with the same
-    e-mail address, unless another user of the estate has the id of that stored user. The user keeps the stored id. Raises
-    ValueError if two users would have the same e-mail address.
+    A user of the estate updates the stored user with the same id. If no stored user has this id, the user updates the stored
+    user with the same e-mail address. But if the estate also lists the id of that stored user, a new user is added. An updated
+    user keeps the stored id. Raises ValueError if two users would have the same e-mail address.
     """
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}
@@ -150,9 +150,9 @@ def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Di
     """Compare the subscriptions of the estate with the stored subscriptions. Nothing is written.
 
     For each subscription of the estate, the import will update the stored subscription with the same key. If no stored
-    subscription has this key, the import will update the stored subscription with the same id. But if the estate lists the key
-    of that subscription too, the import will add a subscription instead. The new subscription gets a new id. A subscription
-    that was revoked stays revoked.
+    subscription has this key, the import will update the stored subscription with the same id. But if the estate also lists the
+    key of that stored subscription, the import will add a subscription with a new id. A subscription that was revoked stays
+    revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}

@@ -65,7 +65,7 @@ def remove_unlisted(tx: Transaction, plant_ids: Sequence[Id], listed: DiskIds) -
 def remove_unlisted_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
     """Remove these users, except users who became members of a plant during the import.
 
-    The next import can remove those users.
+    The next import can remove the users that this call leaves.
     """
     kept = set(tx.connection.execute(_MEMBERS, {"ids": user_ids}).scalars())
     remove_users(tx, [user_id for user_id in user_ids if user_id not in kept])

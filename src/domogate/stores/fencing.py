@@ -71,7 +71,7 @@ def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None
 
 
 def tell_when_fenced(holdings: Holdings, writing: asyncio.Future[Any]) -> None:
-    """Call `on_fenced` of the holdings if the write fails because this gateway does not hold its shard any more."""
+    """Call `on_fenced` of the holdings if the write `writing` fails because this gateway has lost the shard of the write."""
 
     def tell(ended: asyncio.Future[Any]) -> None:
         if not ended.cancelled() and isinstance(error := ended.exception(), Fenced):

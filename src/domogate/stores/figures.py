@@ -14,9 +14,10 @@ from domogate.stores.tables.notices import parked, webhooks
 from domogate.stores.tables.plants import modules, plants, states
 
 _LONGEST_ORDER = 600.0
-"""In seconds. The gateway counts the orders that ended after `since`, except orders queued more than this before `since`.
+"""In seconds: the assumed longest time from the queueing of an order to its end.
 
-Such orders are very rare. Without this limit, the query would read all stored orders.
+The count of the orders that ended after `since` leaves out orders that were queued more than this time before `since`. Such
+orders are very rare. Without this limit, the query would read all stored orders.
 """
 
 _REMOVED = select(plants.c.id).where(plants.c.status == PlantStatus.REMOVED.value)

@@ -56,7 +56,7 @@ def grant_from_row(row: Sequence[Any]) -> Grant:
 
 _COLUMNS = len(grants.columns)
 _decode_texts = lru_cache(maxsize=1_000)(decode_texts)
-"""Decodes texts. The results are cached, because many grants have the same scopes and the same factors."""
+"""Decodes a list of texts. The results are cached, because many grants have the same scopes or login factors."""
 
 
 @lru_cache(maxsize=1_000)

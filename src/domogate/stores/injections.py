@@ -139,8 +139,8 @@ def _find_matching(
 def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
     """Restore the real states of modules after the faults `gone` were removed.
 
-    A state that another fault still replaces is not restored. The restored states count as unconfirmed, because the
-    real states may have changed during the fault.
+    A state that another fault still replaces is not restored. The restored states get the time 0 (no report has confirmed
+    them), because the real states may have changed during the fault.
     """
     still = covered_states(tx.connection)
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}

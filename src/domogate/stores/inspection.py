@@ -32,7 +32,7 @@ LARGE_FILE = 1 << 30
 
 
 class DatabaseUnusable(RuntimeError):
-    """The database cannot be used. Then the store does not start. If the store already runs, the operation fails.
+    """The database cannot be used, so the store does not start, or a read or write of the running store fails.
 
     The message says why and what to do.
     """

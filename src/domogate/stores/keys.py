@@ -23,7 +23,7 @@ _USAGE = select(usages.c.count).where(
 )
 
 _adding: dict[type[Database], Any] = {}
-"""The statement of `_get_adding` for each kind of database. Building this statement takes longer than executing it."""
+"""For each kind of database, the statement of `_get_adding`. It is kept, because building it takes longer than executing it."""
 
 
 def find_subscription(connection: Connection, key_hash: str) -> Subscription | None:

@@ -22,7 +22,7 @@ _MOST_FRAMES = 100_000
 def find_damaged_log(path: Path) -> str | None:
     """Return what is wrong with the log of the database, or None if no damage is found.
 
-    A connection must have read the database before. Then SQLite has written how many frames it uses. It writes this number to
+    Before this call, a connection must have read the database. At this read, SQLite writes the number of frames that it uses to
     the file `-shm`, which is beside the database.
     """
     log = Path(f"{path}-wal")

@@ -271,7 +271,7 @@ def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None =
 
 
 def move_invitations(tx: Transaction, former_email: str, email: str) -> None:
-    """Give the invitations of one e-mail address to another. A plant that also invites the other address keeps one invitation.
+    """Move the invitations of one e-mail address to another. If a plant has invited both addresses, one invitation is kept.
 
     The caller emits the events, with `changing_plants`.
     """

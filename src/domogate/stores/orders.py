@@ -60,7 +60,7 @@ def _command_to_json(command: Command) -> str | None:
 
 
 def _check_end(end: OrderEnd) -> OrderEnd:
-    """Return the end. Characters of its problem that cannot be stored are replaced.
+    """Return the end of an order. In its problem, characters that cannot be stored are replaced.
 
     Raises ValueError if its state is not a final state. Also raises ValueError if its time is not finite.
     """
@@ -75,8 +75,8 @@ def _check_end(end: OrderEnd) -> OrderEnd:
 def end_overdue_orders(tx: Transaction, at: float, holdings: Holdings | None) -> int:
     """End the orders whose deadline has passed, and return their number.
 
-    In a cluster, a gateway ends only the orders of plants whose shards it holds. Another gateway could end an order just before
-    the holder stores the confirmation of the device.
+    In a cluster, a gateway ends only the orders of plants whose shards it holds. Otherwise, a gateway could end an order just
+    before the holder of the shard stores the confirmation of the device.
     """
     if holdings is not None:
         return _end_held_overdue_orders(tx, at, holdings)

@@ -17,7 +17,7 @@ OWNED_SUBSCRIPTION: Column[str] = owned_subscriptions.c.subscription_id
 
 
 def list_owned(connection: Connection, what: Column[str], owners: Iterable[Id] | None = None) -> set[str]:
-    """Return the ids in the column `what` that belong to the people in `owners`. None means: all ids in the column."""
+    """Return the ids in the column `what` that belong to the people in `owners`. Without `owners`, return all ids."""
     found = select(what)
     if owners is not None:
         found = found.where(what.table.c.user_id.in_(list(owners)))

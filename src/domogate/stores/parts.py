@@ -1,7 +1,4 @@
-"""Splits large work into parts.
-
-So the work needs little memory. Other processes need not wait for the whole work.
-"""
+"""Splits large work into parts, so that it needs little memory, and other processes need not wait for the whole work."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -14,7 +11,7 @@ T = TypeVar("T")
 MODULES_A_PART = 2_000
 """A part ends when the number of its modules plus the number of its plants is this number or more. A plant is never split."""
 FIRST_PART = 250
-"""The size of the first part. It is small, because the speed is not known yet."""
+"""The size of the first part: plants and modules together. It is small, because the speed of the work is not known yet."""
 SECONDS_A_PART = 0.2
 """One part of the work should hold the lock for writing at most this number of seconds (see `PartSize`)."""
 MODULES_ALONE = 10_000
@@ -28,8 +25,8 @@ In a large part, neighbouring rows of an index are often written together. So th
 class PartSize:
     """The size of the next part of a large work: the number of its plants and modules together.
 
-    Each part holds the lock for writing. The size depends on the time of the last part. So other processes wait only a short
-    time, also on slow machines.
+    Each part holds the lock for writing. The size depends on the time that the last part took. So other processes wait only a
+    short time, also on slow machines.
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ def add_passkey(tx: Transaction, passkey: Passkey, challenge: UsedChallenge, ses
 def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
     """Mark the challenge as used. Return False if it was used before.
 
-    Used challenges are in the table of used tickets, because both are short-lived permissions.
+    Used challenges are in the table of used tickets, because both are valid once, and only for a short time.
     """
     return use_tickets(tx, [(f"passkey challenge {challenge.id}", challenge.expires_at)])[0]
 

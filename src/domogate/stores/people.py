@@ -154,7 +154,7 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
 def expire_terms(tx: Transaction, version: str) -> int:
     """Mark the terms as expired for some of the users who accepted another version of the terms than `version`.
 
-    Users who are marked already are left out. Return the number of newly marked users. 0 means that no such user is left.
+    Users who are marked already are left out. Return the number of newly marked users. 0 means that no user is left to mark.
     """
     former = _OTHER_TERMS.where(users.c.terms_version != version)
     rows = tx.connection.execute(former.order_by(users.c.id).limit(_EXPIRED_AT_ONCE)).all()

@@ -47,7 +47,7 @@ def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], Esta
 def _check_new_ids(tx: Transaction, ids: Iterable[Id]) -> None:
     """Raises ValueError if the store already has a record with one of these ids.
 
-    The code that imports estates would move such a record from its plant to the changed plant.
+    Without this check, the code that imports estates would move the record from its plant to the changed plant.
     """
     for table in (plants, floors, ambients, modules):
         used = select(table.c.id).where(table.c.id.in_(bindparam("ids", expanding=True)))

@@ -1,4 +1,4 @@
-"""Plants: the snapshot of one plant, lists of plants, and changes that do not come from an estate file."""
+"""Reads one plant or a list of plants, and stores changes of plants that do not come from an estate file."""
 
 from collections.abc import Sequence
 from operator import itemgetter

@@ -64,7 +64,7 @@ _WAIT_NO_LONGER = "set_config('lock_timeout', '0', true)"
 _LOCK = f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})"
 _LOCK_AS_MEMBER = f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}"
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
-"""A process that hangs or loses its connection during a transaction delays the gateways for this time at most."""
+"""A process that hangs or loses its connection during a transaction delays the other processes for at most this time."""
 _LIMIT_MEMBER = text("SELECT set_config(name, '30s', false) FROM pg_settings WHERE name = 'transaction_timeout'")
 """If the connection is lost during a round trip, the server does not count the transaction as idle. PostgreSQL 17 and later end
 such a transaction after this time.
@@ -78,7 +78,7 @@ _LIMIT_LONG_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 """The limit of a transaction that may change a large part of the database: an import, a migration, a move from SQLite."""
 _NO_LIMIT = "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'"
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
-"""A migration waits at most this long for a table: a backup can lock tables for hours, and all gateways would have to wait."""
+"""A migration waits at most this long for a locked table. Backups can lock tables for hours, and all gateways would wait."""
 _LOCK_NOT_AVAILABLE = "55P03"
 _EVENTS = 1 << 16
 _UNDONE = ("25P03", "25P04", "40P01")

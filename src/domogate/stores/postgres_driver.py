@@ -20,7 +20,7 @@ _MOST_TOGETHER = 500
 def in_one_round_trip(connection: Connection) -> Iterator[None]:
     """Send the statements of the `with` block together at its end.
 
-    From `_MOST_TOGETHER` statements on, send them in several parts.
+    If there are `_MOST_TOGETHER` statements or more, send them in several parts.
 
     The server executes them in order, and stops at the first error. Rows can be read after the block.
     """
@@ -42,7 +42,7 @@ def in_one_round_trip(connection: Connection) -> Iterator[None]:
 
 @cache
 def limited_connection() -> "type[psycopg.Connection[Any]]":
-    """Return a class of connections with a time limit. It is the limit of the thread that executes a statement (`time_limit`).
+    """Return a class of connections whose statements end at the time limit of their thread (`time_limit`).
 
     At this limit, the statement fails and the connection is closed.
     """

@@ -14,9 +14,9 @@ HEARTBEAT = 10.0
 ALIVE = 25.0
 """In seconds. A gateway without a heartbeat for this time counts as stopped."""
 _KEPT = 10 * ALIVE
-"""In seconds. A row whose heartbeat differs by more than this from the clock is removed.
+"""In seconds. If the heartbeat of a gateway differs from the clock by more than this time, the row of the gateway is removed.
 
-If the heartbeat is that far in the future, the gateway was killed while its clock was wrong. So it also counts as stopped.
+A gateway whose heartbeat is so far in the future was killed while its clock was wrong. It counts as stopped.
 """
 
 

@@ -1,4 +1,4 @@
-"""Asks a database server regularly whether it answers. The writer cannot know this while it waits for a statement."""
+"""Asks a database server regularly whether it answers. A writer that waits for a statement cannot find this out."""
 
 import threading
 

@@ -82,7 +82,7 @@ class Readers:
     """A few threads on which reads run. The threads end after `close`."""
 
     def __init__(self, threads: int) -> None:
-        """`threads` is the number of threads for ordinary reads. The first read of another `Lane` starts its threads."""
+        """`threads` is the number of threads for ordinary reads. The threads of another `Lane` start at its first read."""
         self._jobs: dict[Lane, _Jobs] = {}
         self._threads: list[tuple[threading.Thread, _Jobs]] = []
         self._start_threads(Lane.ORDINARY, threads)

@@ -187,8 +187,8 @@ def list_summaries(
     `resolution` is the length of an interval in seconds. Raises ValueError if it is shorter than FINEST or longer than LATEST.
 
     Old readings are stored only as one summary for each hour. So intervals shorter than an hour are returned only for readings
-    that are still stored one by one. A stored hour can overlap two intervals, for example if intervals have 90 minutes. Such
-    an hour belongs to the interval in which the hour begins.
+    that are still stored one by one. A summary of an hour can overlap two intervals, for example if intervals have 90 minutes.
+    It belongs to the interval in which its hour begins.
     """
     if not FINEST <= resolution <= LATEST:
         raise ValueError(f"the resolution of summaries is at least {FINEST:g} seconds, not {resolution:g}")

@@ -70,11 +70,11 @@ def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken 
 def rotate_refresh_tokens(tx: Transaction, requests: Sequence[RotationRequest]) -> list[Rotation]:
     """Replace each presented token that is valid by its successor. Return the outcome of each request.
 
-    If a token was replaced before, the outcome is one of these:
+    If a token was replaced before, and its grant is not revoked, the outcome is one of these:
 
-    - REPEATED if the grace period lasts and the successor is not replaced, even if the token has expired.
+    - REPEATED if it was replaced at most `grace` seconds ago and its successor was not replaced, even if the token has expired.
     - Otherwise EXPIRED if the token has expired at the time of the request.
-    - Otherwise REUSED. Then the grant of the token is revoked.
+    - Otherwise REUSED. In this case the grant of the token is revoked.
 
     The result is the same as for requests that come one after the other.
     """

@@ -11,7 +11,7 @@ _STOPPED_BY_LINUX = (
     ". If the log of the system says that Linux made the file system read-only after an error, this is not enough: stop the"
     " gateway, unmount the disk, run fsck, mount the disk, and start the gateway"
 )
-"""If Linux has stopped an ext4 file system (aborted journal), it is writable again only after it is mounted again."""
+"""For messages: an ext4 file system that Linux has stopped (aborted journal) is writable again only after a new mount."""
 _REASONS = {
     sqlite3.SQLITE_FULL: f"its disk is full. Free space on this disk{_CONTINUES}",
     sqlite3.SQLITE_READONLY: "its file system is read-only, or its files belong to another user. Make the data folder writable"

@@ -1,4 +1,4 @@
-"""The revisions of the database: the number that each migration gives the tables.
+"""The revisions of the database that this version knows. A revision is the number of a migration.
 
 This file imports no library, so that a short command can compare the revision of a database without SQLAlchemy (Decision 0098).
 """
@@ -10,8 +10,8 @@ HEAD = "0031"
 OLDEST_BESIDE = "0024"
 """Gateways of this revision or a later revision can run on the same database as gateways with this code.
 
-The migrations after this revision only add tables, columns and indexes. The exception is one that removes an index of SQLite
-(Decision 0147).
+The migrations after this revision only add tables, columns and indexes. The exception is a migration that removes an index of
+SQLite (Decision 0147).
 """
 
 

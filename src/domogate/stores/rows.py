@@ -39,7 +39,7 @@ Rows are read by position, because reading by name takes more time.
 """
 _WIDTH = len(MODULE_COLUMNS)
 _ENCODED = Module.__struct_fields__.index("metrics")
-"""The place of the first column whose value is JSON."""
+"""The place in MODULE_COLUMNS of the first column whose value is JSON."""
 _AMBIENT_ID = _WIDTH
 """The place of the ambient's id in a row of SELECT_MODULES."""
 _KINDS = {kind.value: kind for kind in DeviceKind}
@@ -48,7 +48,7 @@ RowLike = Sequence[Any]
 """A row of SQLAlchemy or of the database driver. Its values are read by position, because reading by name is slower."""
 
 People = tuple[Member, tuple[Member, ...], tuple[Invitation, ...]]
-"""The owner, the allowed users and the invited people."""
+"""The owner, the allowed users and the invited people of a plant."""
 
 
 def plant_to_row(plant: Plant, removed_at: float | None) -> dict[str, Any]:

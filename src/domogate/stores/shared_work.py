@@ -33,7 +33,7 @@ class SharedWork(Generic[A, T]):
 
 
 class SharedWorkFailed(Exception):
-    """Work that several callers share has failed. The batch must be run again.
+    """Work that several callers share has failed. All writes of the transaction must be run again.
 
     In the second run, the work of each caller is done separately.
     """

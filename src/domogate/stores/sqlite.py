@@ -185,9 +185,9 @@ class SqliteDatabase(Database):
     def prepare_feed(self) -> None:
         """Let the first commit complete the index of changes by plant.
 
-        It is possible that an earlier process has not added all its changes to this index.
+        An earlier process may have ended before it added all its changes to this index.
 
-        The next cursor needs no preparation. It is computed from the newest change.
+        Cursors need no preparation: the next cursor is computed from the newest change.
         """
         self.index_from = 0.0
 

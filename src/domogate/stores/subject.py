@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from domogate.stores.writer import Writer
 
 LONG = 3600.0
-"""The seconds that a read or write of a large part of the database may take, such as an import."""
+"""The seconds that a read or write of a large part of the database (for example an import) may take."""
 _CLOSE_SECONDS = 1.0
 
 _log = get_logger(__name__)
@@ -67,7 +67,7 @@ class SqlSubject:
         temporary: bool = False,
         reads_only: bool = False,
     ) -> None:
-        """`gateway=False` is for the command line. Other processes do not wait until such a process has applied their changes.
+        """`gateway` is false for a `domogate` command. Other processes do not wait until a command has applied their changes.
 
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
         is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds. A
@@ -100,7 +100,7 @@ class SqlSubject:
         self.on_commit: Callable[[], None] = lambda: None
         """Called on the event loop's thread after this process has committed changes."""
         self.waiting: Callable[[], AbstractContextManager[None]] | None = None
-        """Makes a context manager that is open while a caller waits for the database: it measures this time."""
+        """Makes a context manager that measures the time for which a caller waits for the database."""
         self.commits = 0
         """The number of transactions that this process has committed."""
         self.write_problem: str | None = None
@@ -275,7 +275,7 @@ class SqlSubject:
         change: "OrderChange | None" = None,
         work: Callable[[Transaction], Any] | None = None,
     ) -> asyncio.Future[Any]:
-        """Queue a write about plants that this gateway drives. In a cluster, raises Fenced if it does not drive all of them.
+        """Queue a write about plants. In a cluster, raises Fenced if this gateway does not hold the shards of all these plants.
 
         Other gateways can write at the same time, because the lock is shared. So `work` may write only rows that no other
         gateway writes with a shared lock.

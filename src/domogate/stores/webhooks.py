@@ -318,7 +318,7 @@ class SqlWebhooks(SqlSubject):
     prune_pending = repeats(prune_pending)
 
     _moves: WebhookMoves | None = None
-    """Merges the positions of many webhooks. Not used in a cluster: there each position is written with its own fences."""
+    """Writes the positions of many webhooks together. Not used in a cluster, where each position has its own fences."""
 
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
         if not pending and self.holdings is None:

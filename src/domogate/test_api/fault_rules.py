@@ -13,7 +13,7 @@ MOST_RULES = 1_000
 
 
 class FaultKind(StrEnum):
-    """The faults of the test kit. A fault whose value is a number is an answer with this status."""
+    """The faults of the test kit. If the value of a fault is a number, the request is answered with this status."""
 
     OFFLINE = "offline"
     SILENT = "silent"
@@ -43,7 +43,7 @@ The fault of a device that never answers is `InjectedFault.SLOW`. The test kit n
 name `slow` for another fault.
 """
 INSTEAD = frozenset(kind for kind in FaultKind if kind.isdecimal()) | {FaultKind.DROP}
-"""With these faults, the request does not reach the surfaces: `Gate` refuses it with the status, or closes the connection."""
+"""With these faults, the request does not reach the surfaces: `Gate` answers with the status of the fault, or disconnects."""
 
 
 class RequestFacts(msgspec.Struct, frozen=True):

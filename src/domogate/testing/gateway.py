@@ -152,7 +152,7 @@ class Gateway:
 
         Its methods block until the answer has come. Use the client in a `with` statement.
 
-        `settings` are those of the client, for example `deadline=5`. Raises ImportError if the package is not installed.
+        `settings` are the settings of the client, for example `deadline=5`. Raises ImportError if the package is not installed.
         """
         made: Client = self._make_client("Client", user, scopes, settings)
         return made

@@ -11,7 +11,7 @@ _TIMEOUT = 60.0
 
 
 class Refused(Exception):
-    """The gateway refused a request of the kit. The text says why."""
+    """The gateway refused a request of the test kit. The text says why."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)

@@ -13,7 +13,7 @@ from domogate.services.tickets import NotRedeemed, Reason
 TYPE_PREFIX = "urn:domogate:ticket:"
 
 _slowed: dict[tuple[str, ...], Answer] = {}
-"""Answers 429 that were sent before. There is one for each number of seconds in Retry-After, so there are few."""
+"""Answers with status 429, kept for later requests: one for each number of seconds in `Retry-After`, so there are few."""
 
 
 class Kind(msgspec.Struct, frozen=True):

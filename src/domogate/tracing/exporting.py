@@ -42,7 +42,7 @@ class QuietExporter(SpanExporter):
 
 
 def build_processor(exporter: SpanExporter, endpoint: str) -> BatchSpanProcessor:
-    """Return a processor that sends spans every second from its own thread. Also switch off the log lines of the library."""
+    """Return a processor that sends spans every second from its own thread. Also switch off log lines of OpenTelemetry."""
     # The library logs each failed attempt with a traceback. `QuietExporter` says the same in one line.
     library = logging.getLogger("opentelemetry")
     library.addHandler(logging.NullHandler())

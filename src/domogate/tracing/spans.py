@@ -11,7 +11,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 def make_span(
     tracer: Tracer, name: str, kind: SpanKind, attributes: Mapping[str, str], parent: Context | None = None
 ) -> Iterator[Span]:
-    """Make a span for a block of code. If `parent` is None, its parent is the present span."""
+    """Make a span for a block of code. If `parent` is None, the present span is its parent."""
     with tracer.start_as_current_span(
         name, parent, kind, attributes, record_exception=False, set_status_on_exception=False
     ) as span:

@@ -52,7 +52,7 @@ class ChangeContexts:
                 _put(self._of_cursor, change.cursor, self._of_report.pop((event.module_id, event.at)))
 
     def find(self, message_id: str) -> Context:
-        """Return the context of the trace for the delivery with this `webhook-id`, which ends with the cursor of the event.
+        """Return the trace context for the delivery with this `webhook-id` (it ends with the cursor of the event).
 
         If no trace is remembered for this cursor, the context is empty.
         """

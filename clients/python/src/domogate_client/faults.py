@@ -105,7 +105,7 @@ class NoSuchSubscription(NotFound):
 
 
 class SubscriptionExists(Conflict):
-    """For this user and plant, the application has a subscription (X6), a webhook with this URL, or too many webhooks."""
+    """The thermostat subscription cannot be added (X6)."""
 
     code = 2011
 

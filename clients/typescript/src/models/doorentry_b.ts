@@ -2,7 +2,7 @@
 
 import type { AllowedUser, InvitedUser, SenderPlant } from "./shared.js";
 
-/** A plant in the list (Spec 2.1). */
+/** A plant in the answer to E10 (Spec 2.1). */
 export interface Plant {
   readonly id: string;
   readonly ownerId: string;

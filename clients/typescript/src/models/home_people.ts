@@ -46,7 +46,7 @@ export interface InvitationLink {
   readonly expiresAt: string;
 }
 
-/** The new link. The gateway does not show `url` again. */
+/** The new invitation link. The gateway does not show `url` again. */
 export interface MadeInvitationLink {
   readonly link: InvitationLink;
   readonly url: string;

@@ -12,7 +12,7 @@ export interface Plants {
   readonly plants: readonly Plant[];
 }
 
-/** A plant in the list (Spec 2.2). */
+/** A plant in the answer to E6 (Spec 2.2). */
 export interface Plant {
   readonly id: string;
   readonly ownerId: string;

@@ -72,7 +72,7 @@ export interface Member {
 }
 
 /**
- * A command for a module and its result. `problem` is the message of the device or driver, if the command failed.
+ * A command to a module, and how it ended. `problem` is the message of the device or driver, if the command failed.
  */
 export interface Order {
   readonly id: string;
@@ -103,7 +103,9 @@ export interface NewModule {
   readonly hardware?: NewHardware;
 }
 
-/** Values of the hardware that differ from the usual values of the module's kind, as in the estate file. */
+/**
+ * Values of a module's hardware that differ from the usual values of its kind. The estate file has the same fields.
+ */
 export interface NewHardware {
   readonly hwType?: string | null;
   readonly deviceType?: string | null;

@@ -4,7 +4,7 @@ import type { NewModule } from "./management_common.js";
 
 import type { DeviceKind } from "./shared.js";
 
-/** The result of a search. */
+/** The result of a search for devices. */
 export interface Discovery {
   readonly found: readonly FoundModule[];
   readonly skipped: readonly SkippedDevice[];
@@ -42,7 +42,7 @@ export interface DiscoveryRequest {
   readonly base?: string | null;
 }
 
-/** The result of a placement. */
+/** The result of adding found devices to a plant. */
 export interface Placement {
   readonly placed: readonly ModuleInRoom[];
   readonly known: readonly string[];

@@ -55,7 +55,10 @@ export interface EstateImportList {
   readonly next?: string | null;
 }
 
-/** An import. `userId` is null for the command line. `hasDocument` is true while the imported document is kept. */
+/**
+ * An import. `userId` is null if a `domogate` command did it. `hasDocument` is true while the imported document is
+ * kept.
+ */
 export interface EstateImport {
   readonly added: Record<string, number>;
   readonly updated: Record<string, number>;

@@ -65,7 +65,7 @@ export interface ChangedModule {
 }
 
 /**
- * The values before the change. A client undoes the change by sending these values as the body of another change.
+ * A module's values before a change. A client undoes the change by sending these values as the body of another change.
  */
 export interface FormerModule {
   readonly name: string;

@@ -88,8 +88,7 @@ export interface PlannedTest {
 export type TestStanding = "due soon" | "in time" | "never tested" | "overdue";
 
 /**
- * The spare parts to order. `withoutParts` lists units and controllers that need a part, but no suitable part is
- * known.
+ * The spare parts to order. `withoutParts` lists units and controllers for whose failures no suitable part is known.
  */
 export interface SparePartsOrder {
   readonly lines: readonly OrderLine[];

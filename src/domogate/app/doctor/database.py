@@ -25,7 +25,9 @@ from domogate.stores.inspection import inspect_file
 SECONDS = 10.0
 """In seconds: the longest time for the check of the content of a SQLite file and for the answers of PostgreSQL."""
 SLOW = 0.02
-"""In seconds. A database that needs more time for an answer is slow: a command to a module waits for several answers."""
+"""In seconds. If a database server needs more time for an answer, there is a warning. A command to a module waits for several
+answers of the server.
+"""
 CLOCK_APART = 2.0
 """In seconds. If the clock of a PostgreSQL server and the clock of this machine differ by more, there is a warning: gateways on
 PostgreSQL use the clock of the server, but logs and certificates use the clock of the machine.
@@ -41,13 +43,13 @@ _FAILURES = (
     OSError,
     ValueError,
 )
-"""The errors with which a database cannot be opened or read."""
+"""The exceptions that are raised if a database cannot be opened or read."""
 
 SECRETS_READABLE = "the secrets in the database can be decrypted."
 
 
 class DatabaseChecks:
-    """Checks the database. After the checks, `brokers` has the brokers that are stored in the database.
+    """Checks the database. After the checks, `brokers` has the MQTT brokers that are stored in the database.
 
     `gateways` has the ids of the gateways that run on this database. It is None if these ids are not known.
     """

@@ -11,7 +11,7 @@ class Finding(msgspec.Struct, frozen=True):
     """The result of one check.
 
     The outcome "problem" means that a gateway does not start, or does not do its work. "warning" means that a gateway can work,
-    but that the operator should do something. "note" means that a check was not possible, so nothing is known.
+    but the operator should do something. "note" means that a check was not possible, so nothing is known.
     """
 
     check: str

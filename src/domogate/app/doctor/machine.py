@@ -16,8 +16,8 @@ from domogate.settings import Settings
 
 MB = 1_000_000
 LITTLE_SPACE, NO_SPACE = 1_000 * MB, 100 * MB
-"""In bytes. With less free space than `LITTLE_SPACE`, or than the size of the database, there is a warning. With less than
-`NO_SPACE` there is a problem.
+"""In bytes. There is a warning if the free space is less than `LITTLE_SPACE` or less than the size of the database. There is a
+problem if the free space is less than `NO_SPACE`.
 """
 
 
@@ -37,7 +37,7 @@ def check_machine(settings: Settings, *, gateway_at: str | None) -> Iterator[Fin
 
 
 def check_folder(folder: Path, gateway_at: str | None) -> Iterator[Finding]:
-    """Check that only the owner can read the data folder and its files, and that the user of the doctor may write to it."""
+    """Check that only the owner can read the data folder and its files, and that this process may write to the folder."""
     if not folder.exists() and gateway_at is not None:
         yield in_another_folder("data folder", f"{folder} does not exist", gateway_at)
         return

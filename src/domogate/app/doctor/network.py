@@ -52,7 +52,7 @@ class GatewayCheck(NamedTuple):
 
 
 async def check_network(settings: Settings, stored: Iterable[MqttBroker], *, gateway_runs: bool) -> AsyncIterator[Finding]:
-    """Yield the result of the check of each connection. `stored` has the brokers that an operator stored in the database."""
+    """Check each connection and yield the results. `stored` has the MQTT brokers that an operator set in the console."""
     if settings.metrics_port:
         yield await asyncio.to_thread(check_metrics, settings.metrics_host, settings.metrics_port, gateway_runs)
     if settings.nats:

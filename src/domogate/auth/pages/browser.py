@@ -25,7 +25,7 @@ PENDING_COOKIE = "domogate_half_way"
 An earlier session stays valid until the new session exists.
 """
 VISIT_COOKIE = "domogate_visit"
-"""Cookie of a browser in which nobody is logged in. The token of the login form is derived from this cookie."""
+"""Cookie of a browser in which nobody is logged in. Before the login, the form token is computed from this cookie."""
 FORM_TOKEN = "csrf"
 
 LONGEST_EMAIL = 254
@@ -34,7 +34,9 @@ LONGEST_EMAIL = 254
 _PATH = "/auth"
 _LONGEST_FORM = 65_536
 _MOST_FIELDS = 1_000
-"""The greatest number of fields of a form. It is greater than `MOST_PLACES`, because each place of a guest is a field."""
+"""The greatest number of fields of a form. The form with the limits of a guest has a field for each chosen place (at
+most `MOST_PLACES`), and some other fields.
+"""
 _LOCAL_PATH = re.compile(r"/homes|/console|/auth/[A-Za-z0-9_/-]*(\?[!$-;=?-\[\]_a-z~]*)?", re.ASCII).fullmatch
 
 

@@ -56,7 +56,7 @@ def render_consent(
     fields: Mapping[str, str],
     problem: Incomplete | None,
 ) -> Response:
-    """Render a form that posts `fields`, the ticked scopes and plants, and `decision` (allow or deny) to /auth/authorize."""
+    """Render the consent form. It posts `fields`, the ticked scopes and plants, and `decision` (allow or deny)."""
     language = context.language_for(request, f"{AUTHORIZE_PATH}?{urlencode(fields)}", person)
     query = request.url.query if request.method == "GET" and request.url.query else urlencode(fields)
     back = fields.get("redirect_uri") or "".join(client.redirect_uris[:1])

@@ -213,11 +213,9 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     def ask_second_factor(self, needed: SecondFactorNeeded, return_to: str | None) -> Response:
-        """Redirect to the page that asks for the second factor.
+        """Redirect to the page that asks for the second factor, or to the page on which the person must first set one up.
 
-        If the person must first set up a second factor, redirect to the page for this instead.
-
-        The response sets a cookie that continues this login.
+        The response sets a cookie. With this cookie, the next page continues this login.
         """
         path = SET_UP_PATH if needed.set_up else CODE_PATH
         response = see_other(self.login_url(return_to).replace(LOGIN_PATH, path, 1))

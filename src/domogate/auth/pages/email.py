@@ -85,7 +85,7 @@ class EmailPages(LoggedInPages):
     async def open_link(self, request: Request) -> Response:
         """Show the page that the mailed link opens. Only the person who asked for the change can confirm it there.
 
-        If the person mistyped the new address, a stranger gets the link. Then the link must be useless for the stranger.
+        If the person mistyped the new address, a stranger gets the link, but cannot use it.
         """
         person = await self._context.find_person(request)
         if person is None:

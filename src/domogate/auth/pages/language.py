@@ -41,7 +41,7 @@ class Language:
         return self.say(f"{key}.one" if number == 1 else f"{key}.other", number=number)
 
     def ago(self, at: float, now: float) -> str:
-        """Return a relative time such as "5 minutes ago". For a time of day, the gateway would need the reader's time zone."""
+        """Return a relative time such as "5 minutes ago". The time of day is not used: the reader's time zone is not known."""
         seconds = max(0, int(now - at))
         if seconds < _MINUTE:
             return self.say("time.now")

@@ -1,4 +1,4 @@
-"""The part of a form that sets the limits of a guest: check boxes for places, a start and an end."""
+"""The part of a form that sets the limits of a guest: check boxes for places (floors, rooms, devices), a start and an end."""
 
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
@@ -20,7 +20,7 @@ _DELETED = "–"
 _TIME = "%Y-%m-%dT%H:%M"
 _KINDS = ("floor", "ambient", "module")
 _PLACE_FIELDS = tuple(f"{kind}-" for kind in _KINDS)
-"""The beginnings of the names of the check boxes."""
+"""The name of each check box begins with one of these texts, and ends with the id of the place."""
 
 Zone = tzinfo | None
 """The time zone of a home. None means the time zone of this machine."""
@@ -54,9 +54,9 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]:
-    """Return the floors with their rooms, then the rooms without a floor, then the devices without a room.
+    """Return the check boxes: floors with their rooms, then rooms without a floor, then devices without a room.
 
-    Scenes and gateways are left out. All other places of the present limits, for example deleted places, are at the end.
+    Scenes and gateways are left out. If `limits` have other places, for example deleted places, they are at the end.
     """
     found = []
     for floor in topology.floors:

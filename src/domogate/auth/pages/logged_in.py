@@ -92,7 +92,7 @@ class LoggedInPages(PageGroup):
     """
 
     start = ACCOUNT_PATH
-    """If a person posts a form without a login, the person logs in first and then continues at this page."""
+    """The path of a page. A person who posts a form without a login first logs in, and then gets this page."""
 
     def form(self, path: str, show: Show, act: Act, password: PasswordAgain = PasswordAgain.NEVER) -> Route:
         """Return the route of a page with one form, which is posted to the same path."""

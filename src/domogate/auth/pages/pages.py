@@ -121,7 +121,7 @@ class Pages:
         fields: Mapping[str, str],
         problem: Incomplete | None = None,
     ) -> Response:
-        """Render the consent page. Its form posts `fields` together with the person's answer.
+        """Render the consent page. Its form posts the values in `fields` together with the person's answer.
 
         `problem` says why the last answer was not accepted.
         """

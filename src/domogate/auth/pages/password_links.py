@@ -55,8 +55,8 @@ class SetPasswordPages(PageGroup):
     ) -> Response:
         """Render the page for a link that does not work.
 
-        The keys of the texts that say why the link does not work begin with `link.` and `why`. `advice` is the key of the text
-        that says how to get another link if no link can be mailed.
+        The texts `link.{why}_title` and `link.{why}_about` say why the link does not work. `advice` is the key of the text that
+        says how to get another link if no link can be mailed.
         """
         mailed = self._context.mails_links if mails_links is None else mails_links
         return self._context.render(request, "dead_link.html", status=410, why=why, advice=advice, mails_links=mailed)

@@ -64,7 +64,7 @@ class MqttBridgeBroker:
 
 
 class _Served:
-    """An open connection to the broker of a bridge. Implements BridgeConnection."""
+    """An open connection of a bridge to its broker. Implements BridgeConnection."""
 
     def __init__(self, connection: Connection, broker: str) -> None:
         self._connection = connection

@@ -12,7 +12,7 @@ from domogate.common.urls import is_host, split_url
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 _LONGEST_ID = 128
 _USER = re.compile("//.*@")
-"""User and password in a URL. They are not shown in messages."""
+"""Matches the user and the password in a URL. Messages do not show them."""
 
 
 class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

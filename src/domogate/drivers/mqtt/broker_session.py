@@ -38,7 +38,7 @@ NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
 
 
 class BrokerSession:
-    """Drives the modules behind one broker. `on_change` is called with each module that may have changed."""
+    """Drives the modules that use one broker. `on_change` is called with each module that may have changed."""
 
     def __init__(self, broker: MqttBroker, clock: Clock, on_change: Callable[[DrivenModule], None]) -> None:
         self.clock = clock
@@ -58,7 +58,7 @@ class BrokerSession:
         """The time at which the connection was last made or lost. None before the first attempt has ended."""
         self._modules_changed = asyncio.Event()
         self.reachability = Broadcast()
-        """Notified when topics have been subscribed, and when the connection is lost."""
+        """Wakes waiting callers when topics have been subscribed, and when the connection is lost."""
         self._to_poll: deque[DrivenModule] = deque()
         self._poll_wanted = asyncio.Event()
         self.warnings = WarningCounter(broker.name)

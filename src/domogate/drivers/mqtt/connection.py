@@ -1,7 +1,7 @@
 """One connection to a broker: packets in both directions, acknowledgements, and keep-alive.
 
-To handle many small messages fast, the connection does not decode topics and payloads. It passes them to `deliver` as bytes
-(Decision 0037).
+To handle many small messages fast, the connection does not decode topics and payloads. It passes them as bytes to the
+function `deliver` (Decision 0037).
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Connection(asyncio.Protocol):
         largest_packet: int,
         deliver_retained: Deliver | None = None,
     ) -> None:
-        """`deliver_retained` gets the messages that are marked as retained. None means that `deliver` gets them too."""
+        """`deliver_retained` gets the retained messages, `deliver` all others. If it is None, `deliver` gets all messages."""
         loop = asyncio.get_running_loop()
         self._loop = loop
         self._deliver = deliver
@@ -158,8 +158,8 @@ class Connection(asyncio.Protocol):
     def publish(self, topic: str, payload: bytes, expiry: int | None = None, *, retain: bool = False) -> asyncio.Future[bytes]:
         """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost.
 
-        Call `wait_writable` directly before, without another `await` in between. A broker that has only QoS 0 acknowledges
-        nothing. Then the returned future has the code for success at once.
+        Call `wait_writable` directly before this method, without another `await` in between. A broker that has only QoS 0
+        acknowledges nothing. With such a broker, the returned future has the code for success at once.
 
         With MQTT 5, the broker drops a message that it could not pass on within `expiry` seconds. This method itself raises
         ConnectionLost if the connection is already lost.
@@ -253,10 +253,11 @@ class Connection(asyncio.Protocol):
         self._rest = data[at:]
 
     def _acknowledge_skipped(self, first: int, body: bytes, size: int) -> bool:
-        """Acknowledge a message that is too large. `body` is the part that has arrived, `size` is the size of the whole body.
+        """Acknowledge a message that is skipped because it is too large.
 
-        The broker stops sending if too many of its messages are not acknowledged. Return False if the packet id of the message
-        has not arrived yet. Raises Malformed if the message is too short for a packet id.
+        `body` is the part of the body that has arrived, `size` is the size of the whole body. The broker stops sending if too
+        many of its messages are not acknowledged. Return False if the packet id of the message has not arrived yet. Raises
+        Malformed if the message is too short for a packet id.
         """
         if first & 0xF0 != packets.PUBLISH or not first & packets.QOS:
             return True

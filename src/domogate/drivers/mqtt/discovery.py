@@ -38,7 +38,7 @@ FAILURES = (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError)
 def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
     """Return the broker with this name, or the only broker if `name` is None.
 
-    Raises ValueError if there is no such broker, or if there are several brokers and no name. The message names the brokers.
+    Raises ValueError if there is no such broker, or if there are several brokers and no name. The error names the brokers.
     """
     named = ", ".join(one.name for one in known)
     if not known:

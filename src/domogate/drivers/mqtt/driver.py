@@ -26,7 +26,7 @@ REPORT_PAUSE = 1.0
 
 
 class _Entry:
-    """A module of a plant, and the session of its broker. Without a session the module cannot be driven."""
+    """A module of a plant, and the object that keeps the connection to its broker. If it is None, the module is not driven."""
 
     __slots__ = ("attached", "module", "session")
 
@@ -61,7 +61,7 @@ class Mqtt:
         self._monotonic = monotonic
         self._brokers = {broker.name: broker for broker in brokers}
         self.sessions: dict[str, BrokerSession] = {}
-        """The sessions by the name of the broker, while the driver is started."""
+        """While the driver runs: the objects that keep the connections to the brokers, by the name of the broker."""
         self._plants: dict[Id, dict[Id, _Entry]] = {}
         self._reports = ReportQueues(clock, REPORT_PAUSE)
         self._tasks: list[asyncio.Task[None]] = []
@@ -154,7 +154,7 @@ class Mqtt:
         return _Entry(attached, module, session)
 
     def _find_session(self, attached: AttachedModule) -> BrokerSession | Absence:
-        """Return the session of the module's broker. If the module cannot be driven, return the reason."""
+        """Return the object that keeps the connection to the broker. If the module cannot be driven, return the reason."""
         reason, now = AbsenceReason.MISCONFIGURED, self._clock.now()
         for path, words in find_option_problems(attached.module.kind, attached.module.options):
             where = ".".join(map(str, path))

@@ -15,7 +15,7 @@ KINDS = frozenset(OK_OF)
 
 
 def types_of(kind: DeviceKind) -> tuple[FailureType, ...]:
-    """Return the failure types of a unit (BLOCK) or of a controller (REMOTE)."""
+    """Return the failure types of a unit (they begin with BLOCK) or of a controller (they begin with REMOTE)."""
     prefix = OK_OF[kind].partition(".")[0]
     return tuple(one for one in FailureType if one.partition(".")[0] == prefix)
 

@@ -186,10 +186,10 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
 
 
 def with_function(wanted: Properties, state: State | None, codec: Codec) -> Properties:
-    """Return the wanted properties. For the manual mode of a thermostat, add its present function if the device needs it.
+    """Return `wanted`. If it sets the manual mode of a thermostat, add the present function if the device needs the function.
 
-    The device needs it if one word of the device means both the manual mode and the function. A function that `wanted` already
-    has is not changed.
+    The device needs the function if it has one word (such as `cool`) for the manual mode with this function. A function that
+    `wanted` already has is not changed.
     """
     if wanted.get("mode") is not ThermostatMode.MANUAL or "function" in wanted or not isinstance(state, ThermostatState):
         return wanted

@@ -10,7 +10,8 @@ from domogate.drivers.mqtt.properties import Properties
 def needs_report(module: DrivenModule, command: SetLight) -> bool:
     """Whether the light must report before the command can be sent.
 
-    The driver must know whether the light is on, and whether it has levels and colours. A message may have only a part of this.
+    The driver must know whether the light is on, and whether it has levels and colours. A message may have only a part of
+    this information.
     """
     if module.codec.confirmed_by_broker:
         return False
@@ -37,7 +38,7 @@ def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, Lig
 def light_properties(command: SetLight, before: LightState, *, has_levels: bool = True) -> Properties:
     """Return the properties to send to a light with the state `before`.
 
-    The level or colour of a light that stays off is not sent. It would switch the light on.
+    If a light stays off, its level and colour are not sent, because they would switch the light on.
     """
     after = light_after(command, before)
     if not after.on:

@@ -162,10 +162,10 @@ class DrivenModule:
         self._refusal_absence = Absence.of(AbsenceReason.REFUSED, now, Evidence.TOPIC_REFUSED, topic=topic, answer=words)
 
     def check_silence(self, now: float, never_after: float) -> None:
-        """Note an absence if the topics of the module are subscribed and the module has been silent for too long.
+        """Store an absence if the topics of the module are subscribed and the module has been silent for too long.
 
-        If the module has never reported, not even before the last restart, the limit is `never_after` seconds. If the option
-        `silentAfter` is set, it is a limit for all modules, also for modules that have reported before.
+        For a module that has never reported, not even before the last restart, the limit is `never_after` seconds. For all
+        modules, the option `silentAfter` is a limit if it is set.
         """
         if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
             return  # A module without topics cannot send a message.

@@ -115,7 +115,7 @@ def to_connect(
     largest_packet: int,
     will: tuple[str, bytes] | None = None,
 ) -> bytes:
-    """Return a CONNECT with a clean start. The session ends with the connection. The broker stores nothing (Decision 0038).
+    """Return a CONNECT with a clean start. The MQTT session ends with the connection: the broker keeps nothing (Decision 0038).
 
     `will` is the topic and the payload of a retained message. The broker publishes it when it loses the connection (3.1.2.5).
     """
@@ -147,7 +147,7 @@ def to_publish(
 ) -> bytes:
     """Return a PUBLISH with QoS 1, or with QoS 0 if the packet id is None.
 
-    With MQTT 5, the broker must not deliver it later than `expiry` seconds after it was sent (3.3.2.3.3).
+    With MQTT 5, the broker must not deliver the message later than `expiry` seconds after it was sent (3.3.2.3.3).
     """
     properties = _properties(version, *([] if expiry is None else [struct.pack("!BI", _MESSAGE_EXPIRY, expiry)]))
     first = PUBLISH | (RETAIN if retain else 0)

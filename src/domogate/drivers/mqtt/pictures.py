@@ -34,7 +34,7 @@ class CameraPictures:
         self.changed.notify()
 
     def set_on(self, on: bool, now: float) -> None:
-        """Note whether the camera reported that it is on.
+        """Store whether the camera is on.
 
         If the camera is off, the newest picture is removed. If the camera was off and is on now, the newest picture stays only
         if it has just arrived (`_EARLY`).

@@ -63,7 +63,7 @@ class Bus:
         self._gateway_known = asyncio.Event()
         """Set as soon as it is known whether the OpenWebNet gateway can be reached."""
         self._group_reads: dict[StatusRequest, float] = {}
-        """For each group request: the time when it was sent, or will be sent."""
+        """For each status request to many devices: the time when it was sent, or will be sent."""
         self._tasks: list[asyncio.Task[None]] = []
 
     # lifecycle

@@ -138,7 +138,7 @@ class CommandSession:
             self._session = None
 
     def stop(self) -> Awaitable[None]:
-        """Close immediately. The returned awaitable ends when the connection is closed."""
+        """Close the session immediately. The returned awaitable ends when the connection is closed."""
         session = self._session
         self.close()
         return _wait_closed(session)

@@ -94,7 +94,7 @@ class Device(ABC):
 
     @property
     def subscriptions(self) -> tuple[Request, ...]:
-        """The requests that the driver repeats from time to time, so that the device sends reports. A NACK is ignored."""
+        """The requests that the driver repeats from time to time, so that the device sends reports. NACKs are ignored."""
         return ()
 
     # readings

@@ -13,7 +13,7 @@ from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLos
 _log = get_logger(__name__)
 
 SILENCE_LIMIT = 60.0
-"""In seconds. If no frame arrives for this time, the OpenWebNet gateway is checked."""
+"""In seconds. If no frame arrives for this time, the driver checks whether the OpenWebNet gateway still answers."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
 """In seconds: the first and the longest pause after a login that failed because of the password.

@@ -131,7 +131,7 @@ _ANSWERS: dict[str, Frame] = {
     "*#*5##": BUSY,  # the gateway has no access to the bus
     "*#*6##": BUSY,  # the gateway sends another frame
 }
-"""The frames that end an answer of an OpenWebNet gateway. Many gateways send only the first two; others give a reason."""
+"""The frames that end an answer of an OpenWebNet gateway. Many gateways send only the first two."""
 
 _SIGNAL = re.compile(r"\*(9[89])\*([0-9]{1,4})##")
 _CHALLENGE = re.compile(r"\*#([0-9]{1,256})##")

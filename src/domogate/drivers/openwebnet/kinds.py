@@ -45,7 +45,7 @@ KINDS: Mapping[DeviceKind, tuple[Kind, ...]] = MappingProxyType(
         DeviceKind.GATEWAY: (Kind(gateway_device.WHO, gateway_device.GatewayDevice, needs=()),),
     }
 )
-"""The entries of each kind of module. If a kind has several entries, the first is the default for options without `who`."""
+"""The values of `Kind` for each kind of module. The first value of a kind is the default for options without `who`."""
 
 
 def make_device(kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> Device:

@@ -33,7 +33,7 @@ class DrivenModule:
         self.missed_answers = 0
         """Number of reads in a row without an answer."""
         self.subscribed_until = 0.0
-        """Until this time of the event loop, the requests of `Device.subscriptions` are not sent again."""
+        """The time (of the event loop) from which the requests of `Device.subscriptions` must be sent again."""
         self.order_lock = asyncio.Lock()
         """One order at a time: a second order could change the state that the first order waits for."""
         self._waiting: set[asyncio.Future[None]] = set()

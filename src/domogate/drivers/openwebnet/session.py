@@ -39,7 +39,7 @@ class SessionRefused(Exception):
 
 
 class Session:
-    """An open session. Only one task may read from it at a time."""
+    """An open session with an OpenWebNet gateway. Only one task may read from it at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str) -> None:
         self._reader = reader

@@ -29,10 +29,10 @@ _ACTIVE = frozenset({1, 2, 6, 7, 8, 9})
 LOWEST, HIGHEST = 5.0, 40.0
 PROGRAMS = range(1, 4)
 _NO_PROGRAM = 0
-"""The number in `_Decoded` if no program runs. None in its place means that the frame does not name the program."""
+"""The program in `_Decoded` if no program runs. If the program is None, the frame does not name a program."""
 
 _Decoded = tuple[ThermostatFunction | None, ThermostatMode | None, int | None]
-"""Function, mode and program. None if the frame does not have the value."""
+"""Function, mode and program. A value is None if the frame does not have this value."""
 
 _FUNCTIONS = {1: ThermostatFunction.HEATING, 2: ThermostatFunction.COOLING, 3: None}
 _MODES = {

@@ -17,7 +17,7 @@ def _hour(now: float) -> float:
 
 
 class Light(Device[LightState]):
-    """A dimmer. It can show colours if its stored state has a colour. Without a stored state, the seed decides.
+    """A dimmer. It can show colours if its stored state has a colour. Without a stored state, the seed decides whether it can.
 
     The option `transition` is the number of seconds that a change takes.
     """

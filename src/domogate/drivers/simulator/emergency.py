@@ -53,7 +53,7 @@ class Emergency(Device[EmergencyState]):
         # the estate file is never repaired.
         self._failing = in_failure(failures) and failures in (self._failures_in(self._slot), self._failures_in(self._slot - 1))
         self.given = in_failure(failures) and not self._failing
-        """Whether the failures came from outside, for example from the estate file. Then the simulator never changes them."""
+        """Whether the failures came from outside, for example from the estate file. If so, the simulator never changes them."""
 
     def first_state(self) -> EmergencyState:
         return EmergencyState(failures=self.healthy)
@@ -89,7 +89,7 @@ def own_failure(broken: FailureType) -> Failure:
     """Return a failure that the simulator makes. It has an explicit flag.
 
     After a restart, the simulator knows its own failures by this flag, and repairs them. Failures in estate files rarely
-    have a flag, so the simulator rarely takes one of them for its own.
+    have a flag, so the simulator rarely repairs one of them.
     """
     return Failure(broken, FLAGS[broken])
 
@@ -104,7 +104,7 @@ class _RunningTest(msgspec.Struct, frozen=True):
 
 
 class EmergencyUnit(Emergency):
-    """A lamp with a battery. Tests discharge the battery. If `given` is true, the state never changes."""
+    """A lamp with a battery. Tests discharge the battery. If its failures are from outside (`given`), its state is fixed."""
 
     __slots__ = ("_charge", "_charge_time", "_charging_since", "_due", "_repaired_at", "_running_test", "_slot_of", "_tests")
 
@@ -222,7 +222,7 @@ class EmergencyUnit(Emergency):
         self.state = msgspec.structs.replace(self.state, **changes)
 
     def _repair_time(self, kind: EmergencyTestKind, ended: float) -> float:
-        """Return when the failure will be repaired that a test of this kind found. The test ended at `ended`."""
+        """Return the time at which a failure is repaired. A test of this kind, which ended at `ended`, found the failure."""
         return ended + _DAY * self.random.between("repair", 1, 3, self._slot_of[kind])
 
     def _charge_at(self, now: float) -> float:

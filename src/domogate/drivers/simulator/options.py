@@ -14,7 +14,7 @@ from domogate.drivers.simulator.power import LOADS
 class Option(msgspec.Struct, frozen=True):
     """One option: the JSON Schema of its value, the schema in words, and the kinds of modules that have this option.
 
-    If `kinds` is empty, all kinds have it.
+    If `kinds` is empty, all kinds have this option.
     """
 
     wanted: str

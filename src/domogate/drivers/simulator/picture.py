@@ -35,7 +35,7 @@ Ink = IntEnum(
     " BAND TEXT",
     start=_SKY,
 )
-"""The palette indexes after the indexes of the sky."""
+"""The palette indexes of all colours except the colours of the sky (`_SKY`), which have the first indexes."""
 
 # Colours in full sun. They get darker when there is less daylight.
 _IN_SUN: dict[Ink, Color] = {

@@ -23,7 +23,7 @@ _SAMPLES = 16
 class Load(msgspec.Struct, frozen=True):
     """An appliance. From time to time it runs through its phases (each: seconds, watts). Between two runs it uses `idle` watts.
 
-    An appliance without phases uses `idle` watts all the time, plus or minus the fraction `swing`.
+    The power of an appliance without phases rises and falls around `idle` watts, by at most the fraction `swing` of `idle`.
     """
 
     idle: float
@@ -87,7 +87,7 @@ LOADS: dict[str, Load] = {
 """The appliances, by the word of the option `load`."""
 
 COMMON = ("lamp", "router", "charger", "television", "computer", "fridge", "coffee machine", "washing machine", "radiator")
-"""If no option names a load, the seed chooses one of these."""
+"""The appliances from which the seed chooses if the options name neither an appliance nor a power."""
 
 
 MOST = 100_000
@@ -125,7 +125,7 @@ class Plug(Device[PlugState]):
 
     The option `load` names an appliance, or the option `watts` gives a power. Without these options, the seed of the simulator
     selects an appliance. But if the plug is on, and its stored power is one that this appliance can never use, the plug has no
-    appliance: it uses the stored power whenever it is on. All these powers vary by 3 percent.
+    appliance: it uses the stored power whenever it is on. Noise of at most 3 percent is added to each of these powers.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")
@@ -255,7 +255,7 @@ class Multisocket(Device[MultisocketState]):
 class EnergyMeter(Device[EnergyMeterState]):
     """A meter that measures the power of all devices of its plant, except energy meters.
 
-    The option `base` is a power in watts for devices that are not modules. The meter measures this power in addition.
+    The option `base` is the average power in watts of devices that are not modules. The meter adds their power.
     """
 
     __slots__ = ("_base", "_counter", "_schedule", "read_consumption")
@@ -268,7 +268,7 @@ class EnergyMeter(Device[EnergyMeterState]):
         self._counter = EnergyCounter(self.random.between("used", 0, 50_000) if energy is None else energy.value, end=inf)
         self._schedule = MeasureSchedule(self.random, "measure", start.measure_every, start.now)
         self.read_consumption: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
-        """Set by the plant: the present watts of all devices, and the watt-hours that they have used."""
+        """A function that the plant sets. It returns the present watts of the measured devices, and the watt-hours used."""
 
     def first_state(self) -> EnergyMeterState:
         return EnergyMeterState()

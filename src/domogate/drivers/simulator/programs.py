@@ -28,7 +28,7 @@ SET_POINTS: dict[ThermostatFunction, dict[Level, float]] = {
 _DAY = 1440
 _WEEK = 7 * _DAY
 _MONDAY = 3 * _DAY
-"""In minutes: the time from the Monday before 1 January 1970 to this day, which was a Thursday."""
+"""In minutes: the time from Monday, 29 December 1969, to Thursday, 1 January 1970."""
 
 Day = tuple[tuple[str, Level], ...]
 

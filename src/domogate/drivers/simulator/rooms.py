@@ -68,7 +68,7 @@ class Room:
         self.thermostats = []
 
     def advance(self, now: float) -> None:
-        """Let time pass up to the given time, then let the thermostats switch."""
+        """Let time pass up to the given time, then let the thermostats switch the heating or cooling."""
         at = max(self.advanced_until, now - _MEMORY)
         if now > at:
             step = max(_STEP, (now - at) / _STEPS)

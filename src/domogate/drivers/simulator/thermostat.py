@@ -60,7 +60,7 @@ class Thermostat(Device[ThermostatState]):
         humidity = self.state.humidity
         self._humidity_shift = 0.0 if humidity is None else humidity.value - self._base_humidity(start.now)
         self.room: Room
-        """Set by `enter` before the first `evolve`."""
+        """The room that the thermostat heats or cools. `enter` sets it before the first call of `evolve`."""
 
     def first_state(self) -> ThermostatState:
         return ThermostatState(
@@ -224,7 +224,7 @@ class Thermostat(Device[ThermostatState]):
         self._set_load(self._wants_load(self.room.celsius, self.state.load_active and self.state.function is before.function))
 
     def _program_for(self, mode: ThermostatMode, program: int | None) -> int | None:
-        """Return `program`, or the first program of the thermostat if `program` is None in automatic mode.
+        """Return `program`. If it is None in automatic mode, return the first program of the thermostat.
 
         In automatic mode a program is always active (Spec 2.8).
         """

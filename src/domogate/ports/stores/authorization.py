@@ -75,7 +75,7 @@ class TokenStore(GrantStore, Protocol):
 
         Also revoke the grants of the gateway's own pages whose session has ended. Also remove old daily counts of requests.
 
-        Also remove grants without a valid token. Their code was never redeemed, or the grant was revoked or replaced.
+        Also remove grants without a valid token: their codes were never redeemed, or the grants were revoked or replaced.
         `token_lifetime` is the longest lifetime of an access token or an id token. Codes, refresh tokens and grants stay in the
         store at least for this time after their end, because tokens that were issued from them may still be valid.
         """
@@ -86,7 +86,7 @@ class SessionStore(Protocol):
     """Stores login sessions, login attempts and one-time links."""
 
     async def admit_attempt(self, attempt: Attempt, at: float) -> Wait:
-        """Return how long the attempt must wait. If the attempt need not wait, it counts as failed until it succeeds."""
+        """Return how long the login attempt must wait. If it need not wait, it counts as failed until it succeeds."""
         ...
 
     async def take_back_attempt(self, attempt: Attempt, at: float) -> None:
@@ -98,7 +98,7 @@ class SessionStore(Protocol):
 
     async def succeed_attempt(self, attempt: Attempt, at: float) -> None: ...
     async def use_totp_step(self, user_id: Id, step: int) -> bool:
-        """Mark the time step of a code as used.
+        """Mark the time step of a TOTP code as used.
 
         Return False if this step or a later one was used before, or if there is no such user.
         """

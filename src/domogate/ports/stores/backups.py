@@ -12,7 +12,7 @@ class BackupFile(msgspec.Struct, frozen=True):
     number: int
     """A later backup has a higher number. The number does not depend on the clock."""
     at: float
-    """The time of the gateway's clock when it began the backup."""
+    """The time of the gateway's clock when the backup began."""
     size: int
     name: str
 
@@ -34,8 +34,8 @@ class BackupFolder(Protocol):
     async def remove_old(self, keep: int) -> Sequence[str]:
         """Remove all backups except the newest `keep`.
 
-        An older backup is also kept if it has more content than the newest backup: data may have been lost in between. Return a
-        reason for each backup that is kept in this way. An older backup that cannot be read is removed. Raises OSError if a
-        backup cannot be removed, and OSError or ValueError if the newest backup cannot be read.
+        An older backup is also kept if it has more content than the newest backup: data may have been lost after the older
+        backup. Return a reason for each backup that is kept for this cause. An older backup that cannot be read is removed.
+        Raises OSError if a backup cannot be removed, and OSError or ValueError if the newest backup cannot be read.
         """
         ...

@@ -32,5 +32,5 @@ class DeveloperStore(Protocol):
         ...
 
     async def remove_own_subscription(self, subscription_id: Id, user_id: Id) -> bool:
-        """Delete the subscription with its usage. Return False if the person does not own it."""
+        """Delete the subscription and its counts of requests. Return False if the person does not own it."""
         ...

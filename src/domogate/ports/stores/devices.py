@@ -98,7 +98,7 @@ class OrderStore(Protocol):
     async def end_overdue_orders(self, at: float) -> int:
         """End the orders whose deadline has passed at the time `at`, and return their number.
 
-        SENT becomes UNKNOWN, QUEUED becomes EXPIRED. In a cluster, this ends only orders of plants that this gateway holds.
+        SENT becomes UNKNOWN, QUEUED becomes EXPIRED. In a cluster, only orders of plants that this gateway holds are ended.
         """
         ...
 
@@ -118,7 +118,7 @@ class FaultStore(Protocol):
     """Stores the faults that are injected on demand."""
 
     async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
-        """Add injections. A new injection replaces an injection of the same fault for the same module or plant.
+        """Add injections of faults. A new injection replaces an injection of the same fault for the same module or plant.
 
         If a fault replaces the state of a module, the store writes the real state to `Injection.covers`.
 

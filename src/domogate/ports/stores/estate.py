@@ -53,7 +53,7 @@ class ImportRecord(msgspec.Struct, frozen=True):
 
 
 class UnnamedDrivers(msgspec.Struct, frozen=True):
-    """The number of modules that use the simulator only because no estate file names a driver for them.
+    """The number (`count`) of modules that use the simulator only because no estate file names a driver for them.
 
     The other fields describe one of these modules as an example.
     """

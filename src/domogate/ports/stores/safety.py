@@ -31,7 +31,7 @@ class LogbookFilter(msgspec.Struct, frozen=True):
 class LogbookStore(Protocol):
     """Stores the logbooks.
 
-    The store writes reports of units and controllers. The same commit also adds the logbook entries that follow from a report.
+    If a report of a unit or controller causes logbook entries, the store writes the report and the entries in one commit.
     """
 
     async def add_logbook_entry(self, entry: LogbookEntry) -> int:

@@ -13,7 +13,7 @@ from domogate.ports.stores.plants import StoredState
 
 
 class ModuleFilter(msgspec.Struct, frozen=True):
-    """The conditions of a search.
+    """The conditions of a search for modules.
 
     A module must fulfil all given conditions. Every word of `text` must be in the name of the module, its room or its plant.
     """

@@ -67,9 +67,9 @@ class WebhookStore(Protocol):
         ...
 
     async def hold_webhook(self, webhook: Webhook, pending: Sequence[PendingDelivery] = ()) -> bool:
-        """Store that the webhook waits: its `position`, `failing_since`, `failures`, `next_at` and `problem`.
+        """Store until when and why the webhook waits (`next_at`, `failing_since`, `failures`, `problem`), and its `position`.
 
-        `pending` are events up to `position` that wait or were given up. They are stored in the same commit.
+        `pending` are events up to `position` whose delivery waits or was given up. They are stored in the same commit.
 
         Return False if the webhook has ended or was deleted.
         """

@@ -25,7 +25,7 @@ class SeenPlant:
         self.id = identity
         self.data: Record = {}
         self.people: answers.Plant | None = None
-        """The newest entry for this plant, in a list of plants, that shows the owner."""
+        """The newest entry that shows the owner of this plant. The entry is from a list of plants."""
         self.emails: dict[str, str] = {}
         """The e-mail addresses of people, by the ids of the users. Some lists of plants show only the id of the owner."""
         self.floors: dict[str, Record] = {}
@@ -68,7 +68,7 @@ class SeenPlant:
         self._add_modules(plant.modules, None)
 
     def note_module(self, identity: str, kind: str) -> None:
-        """Add a module whose state was read, unless it is known. Its kind becomes its name until a topology shows the name."""
+        """Add a module whose state was read, if it is new. Its kind becomes its name until a topology shows the name."""
         self.modules.setdefault(identity, {"id": identity, "name": kind.capitalize()}).setdefault("kind", kind)
 
     def add_plugs(self, plugs: Sequence[answers.Plug]) -> None:

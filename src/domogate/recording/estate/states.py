@@ -14,7 +14,7 @@ _NO_COMMUNICATION = 2
 The contract gives no number for this status. Decision 0022 chose this number.
 """
 _USUAL_SET_POINT = 20.0
-"""In Celsius. E12 shows no set point in the mode `boost`, but a state in the estate file needs one: this one."""
+"""In Celsius: the set point in the estate file for a thermostat in the mode `boost`, for which E12 shows no set point."""
 OFFLINE: Record = {"reachable": False, "options": {"simulate": "offline"}}
 """The part of the record of a module that makes the simulator show the module as offline."""
 

@@ -26,10 +26,7 @@ _CAPACITY = 5_000
 
 
 class _Kind:
-    """The refusals of one kind, or all refusals of an actor that share one entry.
-
-    They share one entry if the actor caused too many kinds.
-    """
+    """The refusals of one kind, or all refusals that share one entry because their actor caused too many kinds."""
 
     __slots__ = ("entry", "repeats")
 

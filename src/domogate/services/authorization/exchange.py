@@ -26,10 +26,10 @@ _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, 
 
 
 UNKNOWN_TOKENS, _SPAN, _ALL = 100, 60.0, "all clients"
-"""Anybody can send values that are not refresh tokens.
+"""The limit of unknown refresh tokens: `UNKNOWN_TOKENS` in a period of `_SPAN` seconds, counted for all clients together.
 
-If `UNKNOWN_TOKENS` such values arrive within a period of `_SPAN` seconds, the gateway first searches the store for each further
-value of this period. It begins a write only if the value is a refresh token. So wrong values do not delay other writes.
+After that number, the gateway first searches the store for each further token of the period. It begins a write only if the
+store has the token. So unknown tokens, which anybody can send, do not delay other writes.
 """
 
 
@@ -128,8 +128,8 @@ class Exchange:
         `scope` names the scopes of the new tokens, and must name only granted scopes. None means all granted scopes. Raises
         OAuthFault if the request is refused.
 
-        A client that did not get the answer may repeat the request for some seconds. Then the client gets the same new refresh
-        token (Decision 0023). If a replaced refresh token is sent later, its grant is revoked.
+        For some seconds, a client that did not get the answer may repeat the request, and gets the same new refresh token again
+        (Decision 0023). If a replaced refresh token is sent after these seconds, its grant is revoked.
         """
         require_grant(client, GrantType.REFRESH_TOKEN)
         presented_hash, now = hash_secret(refresh_token), self._clock.now()
@@ -179,8 +179,7 @@ def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:
 def _check_redirect(client: Client, code: AuthorizationCode, redirect_uri: str | None) -> str | None:
     """Check the redirect URI of a token request. Return the error, or None if there is no error.
 
-    The request may leave out the redirect URI if it uses PKCE. It may also do so if the client has exactly one redirect URI
-    (Decision 0023).
+    The request may leave out the redirect URI if it uses PKCE, or if the client has exactly one redirect URI (Decision 0023).
     """
     if redirect_uri is None:
         if code.code_challenge is not None or len(client.redirect_uris) == 1:

@@ -29,8 +29,8 @@ class IdTokenHints:
     async def verify(self, unverified_token: str) -> Hint | None:
         """Return the user and client of the id token.
 
-        Return None if it is not an id token of this gateway. Also return None if the gateway no longer publishes the key that
-        signed it.
+        Return None if the text is not an id token of this gateway, or if the gateway no longer publishes the key that signed
+        the token.
         """
         if len(unverified_token) > _MAX_HINT or not unverified_token.isascii() or unverified_token.count(".") != 2:
             return None

@@ -117,7 +117,7 @@ class TokenInspection:
         }
 
     async def _name(self, user_id: Id, scopes: Collection[str]) -> dict[str, str]:
-        """Return the claim `username`, which is the e-mail address, or no claim if the scopes do not allow it."""
+        """Return the e-mail address as the claim `username`. Return no claim if the scopes do not allow the e-mail address."""
         user = await self._store.find_user(user_id) if IdentityScope.EMAIL in scopes else None
         return {} if user is None else {"username": user.email}
 

@@ -14,7 +14,7 @@ _ALL_CLIENTS = "all clients"
 class Origins:
     """The registered origins of clients, and the origins of their redirect URIs.
 
-    `apply` must be a listener of the store. Then changes of clients take effect.
+    Register `apply` as a listener of the store, so that changes of clients take effect.
     """
 
     def __init__(self, store: ClientStore) -> None:

@@ -7,7 +7,7 @@ from domogate.domain.people import DEVELOPER_SCOPE, HOME_SCOPE, KNOWN_SCOPES, MA
 
 
 class ScopeGroup(StrEnum):
-    """A group of scopes with the same subject, for example doors. The consent page shows the groups in this order."""
+    """A group of scopes about the same things, such as doors. The consent page shows the groups in the order of this enum."""
 
     SEE = "see"
     SWITCH = "switch"
@@ -64,7 +64,7 @@ def group_scopes(scopes: Iterable[str]) -> dict[ScopeGroup, tuple[str, ...]]:
 
 
 def split_scopes(text: str) -> tuple[str, ...]:
-    """Return the scopes in the order of the text, without duplicates."""
+    """Return the scopes that the text names, in the same order and without duplicates."""
     return tuple(dict.fromkeys(text.split(" "))) if text.strip(" ") else ()
 
 

@@ -20,8 +20,8 @@ def matches(secret: str, secret_hash: str | None) -> bool:
 def derive_successor(presented: str, server_secret: bytes) -> str:
     """Return the refresh token that replaces the presented token.
 
-    The new token is computed from the presented token. So a retry gets the same new token, although the store has only its
-    hash.
+    The new token is computed from the presented token. So a retry gets the same new token, although the store has only
+    the hash of the new token.
     """
     return _to_base64url(hmac.digest(server_secret, b"refresh token\0" + encode_secret(presented), "sha256"))
 
@@ -57,9 +57,9 @@ def verifies(verifier: str, challenge: str) -> bool:
 
 
 def half_hash(token: str) -> str:
-    """Return the claim at_hash for a token (OpenID Connect Core §3.1.3.6): the first half of its hash.
+    """Return the claim at_hash for a token (OpenID Connect Core §3.1.3.6): the first half of the token's hash.
 
-    Both our algorithms (ES256, RS256) use SHA-256.
+    The hash is SHA-256, because both our signing algorithms (ES256, RS256) use SHA-256.
     """
     return _to_base64url(hashlib.sha256(token.encode()).digest()[:16])
 

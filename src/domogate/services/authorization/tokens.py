@@ -14,7 +14,7 @@ from domogate.services.authorization.secrets import half_hash
 
 
 class Lifetimes(msgspec.Struct, frozen=True, kw_only=True):
-    """Lifetimes in seconds. Each is a setting (Decision 0023)."""
+    """The lifetimes of tokens and codes, in seconds. Each lifetime is a setting (Decision 0023)."""
 
     access: float = 3600.0
     id: float = 3600.0
@@ -105,5 +105,5 @@ class TokenMint:
 
 
 def _limit(grant: Grant, client: Client) -> Grant:
-    """Return the grant with the scopes that the client may have now. The stored grant keeps all scopes."""
+    """Return a copy of the grant without the scopes that the client may not have now. The stored grant keeps all its scopes."""
     return msgspec.structs.replace(grant, scopes=client.limit_scopes(grant.scopes))

@@ -44,7 +44,7 @@ _TEMPERATURE = {
     "state_class": "measurement",
 }
 _MODES = {"auto": "automatic", "heat": "manual", "off": "off"}
-"""The modes of a thermostat in Home Assistant, each with our mode."""
+"""The modes of a thermostat in Home Assistant, each with the mode of Domogate that it stands for."""
 
 
 def _json(**fields: Any) -> str:
@@ -52,7 +52,7 @@ def _json(**fields: Any) -> str:
 
 
 class _Entity(msgspec.Struct, frozen=True):
-    """One entity of Home Assistant: its component, the end of its id, and the fields that not every entity has."""
+    """One entity of Home Assistant: its component (such as `sensor`), the end of its id, and the fields that only some have."""
 
     component: str
     fields: _Fields
@@ -166,7 +166,7 @@ def _commanded(view: ModuleView, topics: BridgeTopics) -> tuple[_Entity, ...]:
 
 
 _LIGHT_STATE = f"{{{{ '{_json(do='set light', on=True)}' if value_json.state.on else '{_json(do='set light', on=False)}' }}}}"
-"""A template that prints the state of a light like the command for this state: Home Assistant compares both texts."""
+"""A template that prints a light's state as the command that sets this state. Home Assistant compares both texts."""
 
 
 def _socket(number: int, fields: _Fields) -> _Entity:

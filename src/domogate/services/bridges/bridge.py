@@ -62,7 +62,7 @@ class Bridge:
     ) -> None:
         """`is_current` returns whether this gateway knows the latest rights.
 
-        `wait_current` waits for a short time until this gateway knows them. It raises Internal if this time was too short.
+        `wait_current` waits until this gateway knows the latest rights. It raises Internal if this takes too long.
         """
         self.plan = plan
         self._broker = broker
@@ -74,7 +74,7 @@ class Bridge:
         self._commands = BridgeCommands(commands, self._find_latest_rights)
         self._connection: BridgeConnection | None = None
         self._retained: dict[str, bytes | None] = {}
-        """The retained messages at the broker, by topic. None: a message of an earlier connection, with an unknown payload."""
+        """The payloads of the retained messages at the broker, by topic. None: unknown, from an earlier connection."""
         self._shown: Shown | None = None
         self._has_rights: bool | None = None
         self._changed: set[Id] = set()
@@ -97,7 +97,7 @@ class Bridge:
         self._dropped = LimitedLog(_log, "commands dropped")
         self._run_lock = asyncio.Lock()
         self.cleared = asyncio.Event()
-        """Set when a bridge that is not active has removed its retained messages."""
+        """Set when this bridge has removed its retained messages, because its setting is `active = false`."""
 
     @property
     def will(self) -> tuple[str, bytes] | None:
@@ -123,7 +123,7 @@ class Bridge:
     async def run(self) -> None:
         """Keep the bridge running until this method is cancelled.
 
-        If an earlier call was cancelled but has not ended yet, wait for its end. Both calls use the same attributes.
+        If an earlier call was cancelled but has not ended yet, first wait for its end: both calls use the same attributes.
         """
         async with self._run_lock:
             await self._run()
@@ -210,7 +210,7 @@ class Bridge:
     async def _publish_changes(self, connection: BridgeConnection) -> float:
         """Publish what changed. Return the seconds after which this method must be called again, even without a change.
 
-        Publish nothing while it is not certain that this gateway knows the latest rights.
+        Publish only if it is certain that this gateway knows the latest rights of the user.
         """
         self._wake.clear()
         if not self._is_current():

@@ -93,7 +93,7 @@ class Bridges:
         await self._end(self._list_running(shards))
 
     def drop_shards(self, shards: Collection[int]) -> None:
-        """Stop the bridges of these shards at once: another gateway may run them already."""
+        """Stop the bridges of these shards at once, because another gateway may run these bridges already."""
         for bridge in self._list_running(shards):
             self._forget(bridge).cancel()
 

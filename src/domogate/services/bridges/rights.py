@@ -24,7 +24,7 @@ class Shown(msgspec.Struct, frozen=True):
     home: Home
     modules: dict[Id, ModuleView]
     source: PlantView | None
-    """The plant in the read model from which this object was made."""
+    """The plant as it was in the read model when this object was made."""
 
     @property
     def until(self) -> float:

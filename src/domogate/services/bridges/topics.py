@@ -25,7 +25,7 @@ class BridgeTopics:
 
     @property
     def retained(self) -> tuple[str, ...]:
-        """The filters of all topics on which the bridge leaves retained messages, except the topic of its availability."""
+        """The topic filters for the retained messages of the bridge, but not for its message "online" or "offline"."""
         announced = (f"{self._announced_under}/+/{self._node}/+/config",) if self._announced_under else ()
         return f"{self._root}/+/state", *announced
 
@@ -42,7 +42,7 @@ class BridgeTopics:
         return f"{self._announced_under}/{component}/{self._node}/{object_id}/config"
 
     def is_retained(self, topic: str) -> bool:
-        """Whether this is one of the topics of `retained`."""
+        """Whether the bridge publishes the state or the announcement of a module on this topic."""
         if len(topic) > _LONGEST:
             return False
         parts = topic.split("/")

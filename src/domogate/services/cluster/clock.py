@@ -26,7 +26,7 @@ class ClusterClock:
     async def set_by(self, read_time: Callable[[], Awaitable[float]]) -> None:
         """Set this clock to the time of the database.
 
-        The database is asked several times, and each answer corrects this clock. A fast answer corrects it more exactly.
+        The database is asked several times, because the fastest answer corrects the clock most exactly.
         """
         for _ in range(_QUESTIONS):
             asked_at = self._monotonic()

@@ -1,6 +1,6 @@
 """If the holder of a shard does not answer, finds out whether the shard will soon have another holder.
 
-If another holder is expected, a request to the shard waits for this holder.
+If so, a request to the shard waits for the new holder.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from domogate.services.cluster.membership import LeaseTimes
 _log = get_logger(__name__)
 
 _FRESH = 0.1
-"""In seconds. All requests that ask within this time share one query of the database."""
+"""In seconds. All calls of `is_moving` within this time share one query of the database."""
 _FORGET = 2.0
 """In seconds. If `is_moving` is not called for a shard for this time, the next call counts as the first call again."""
 
@@ -52,11 +52,12 @@ class HolderWatch:
     async def is_moving(self, shard: int) -> bool:
         """Return True if a request should wait, because the shard will soon have another holder.
 
-        If the database does not answer, return False: no shard can move now. If the holder will keep the shard although it does
-        not answer, return False too: waiting does not help. The holder will keep the shard if it is the member that should hold
-        it (`choose_member`), and one of two conditions is true. First: neither the holder nor any other member that stays in
-        the cluster gets messages. Second: the holder gets messages and is alive: it has renewed its lease at least
-        `LeaseTimes.renewal` seconds after the first call of this method for this shard.
+        Return False if the database does not answer, because no shard can move now. Also return False if the holder will keep
+        the shard. It will do so if it should hold the shard (`choose_member`) and one of these conditions is true:
+
+        - Neither the holder nor any other member that stays in the cluster is connected to NATS.
+        - The holder is connected to NATS. It is also alive: it has renewed its lease at least `LeaseTimes.renewal` seconds
+          after the first call of this method for this shard.
         """
         shown = await self._look()
         if shown is None:

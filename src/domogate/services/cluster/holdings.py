@@ -16,7 +16,7 @@ from domogate.ports import Fenced
 class HeldShards:
     """The shards that this gateway holds. Implements Holdings.
 
-    After `valid_until` no shard counts as held. This is so even if the event loop was too busy to remove shards.
+    After `valid_until` no shard counts as held, even if the event loop was too busy to remove the shards.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -25,9 +25,9 @@ class HeldShards:
         self.handing_over: set[int] = set()
         self.valid_until = -inf
         self.fenced = 0
-        """The number of writes that the store refused, because this gateway did not hold the shard."""
+        """The number of writes that the store refused, because this gateway did not hold the shard of the plant."""
         self.empty = asyncio.Event()
-        """Set while no shard is held."""
+        """Set while this gateway holds no shard."""
         self.empty.set()
         self.when_fenced: Callable[[int], None] = lambda _: None
         """Called with a shard that another member has taken."""

@@ -123,12 +123,12 @@ class Membership:
         self.members: tuple[LiveMember, ...] = ()
         """The members at the last renewal of the lease."""
         self.on_members: Callable[[], None] = lambda: None
-        """Called after each renewal, when `members` is up to date."""
+        """Called after each renewal of the lease; `members` has been updated before."""
         self._began_at = self._renewed_at = monotonic()
         self._link = LinkWatch(lambda: messenger.is_connected, self._times.cut_off, monotonic)
         self._share: frozenset[int] = frozenset()
         self._sharing: frozenset[str] = frozenset()
-        """The ids of the members for which `_share` was computed."""
+        """The ids of the members that share the shards; `_share` (the shards of this member) was computed from these ids."""
         self._leaving = False
         self._failing = False
         self._woken = asyncio.Event()
@@ -154,13 +154,13 @@ class Membership:
         """Return the other members that must know a change before the client gets the answer to its write.
 
         Members that are cut off are left out. They are not ready, so no client reads from them. This member itself is always
-        left out, even after it has left the cluster. It answers its last orders, and must not wait for itself.
+        left out. After it has left the cluster, it still answers its last orders, and must not wait for itself.
         """
         return [m.member.id for m in self.members if m.member.id != self.known_as and m.link is not MessageLink.CUT_OFF]
 
     @property
     def has_successor(self) -> bool:
-        """Whether another member, which is not leaving, can take the shards of this member."""
+        """Whether another member can take the shards of this member: at least one other member is not leaving."""
         return any(live.member.id != self.known_as and not live.is_leaving for live in self.members)
 
     # life cycle

@@ -96,8 +96,8 @@ class Propagation:
     async def wait(self, seconds: float | None = None) -> None:
         """Wait until the other gateways know all changes that this gateway has committed before this call.
 
-        It does not wait for gateways that do not answer within the setting `knowledge_bound`. If `seconds` is given, return
-        after this time at the latest.
+        Do not wait for gateways that do not answer within the setting `knowledge_bound`. If `seconds` is given, return after
+        this time at the latest.
         """
         wanted = self._store.written
         if self._known >= wanted:

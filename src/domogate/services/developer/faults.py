@@ -26,9 +26,9 @@ class DeveloperFaults:
     ) -> float:
         """Inject the fault for `seconds`, but not longer than `LONGEST`. Return the time at which the fault ends.
 
-        Raises Forbidden if self-service is not allowed, or if the person does not own the home. Also raises Forbidden if the
-        module is not simulated. Raises NoSuchPlant, NotYourPlant or NoSuchModule if the person cannot see the home or the
-        module. Raises ValueOutOfRange if the fault needs a value. Developers cannot give one.
+        Raises Forbidden if self-service is not allowed, the person does not own the home, or the module is not simulated.
+        Raises NoSuchPlant, NotYourPlant or NoSuchModule if the person cannot see the home or the module. Raises
+        ValueOutOfRange if the fault needs a value, because developers cannot give a value.
         """
         await self._check(principal, home_id, module_id)
         until = self._clock.now() + min(seconds, LONGEST)
@@ -38,7 +38,8 @@ class DeveloperFaults:
     async def clear(self, principal: Principal, home_id: Id, module_id: Id, *, address: str) -> None:
         """Clear all injected faults of the module.
 
-        Raises Forbidden, NoSuchPlant, NotYourPlant and NoSuchModule for the same reasons as `inject`.
+        Raises Forbidden if self-service is not allowed, the person does not own the home, or the module is not simulated.
+        Raises NoSuchPlant, NotYourPlant or NoSuchModule if the person cannot see the home or the module.
         """
         await self._check(principal, home_id, module_id)
         await self._injector.clear(home_id, module_id, who=principal.user_id, address=address)

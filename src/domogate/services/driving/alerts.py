@@ -50,7 +50,7 @@ class _Controller:
         self.state, self.reachable, self.absence = earlier.state, earlier.reachable, earlier.absence
 
     def update_alert(self, at: float) -> bool:
-        """Compute again whether the controller is in alert. Return whether this changed. `at` is the time of the change."""
+        """Compute the alert of the controller again. Return whether it has changed. `at` is the time of the change."""
         alert = is_in_alert(self.module, len(self.broken | self.absent))
         if alert is self.state.alert:
             return False
@@ -79,9 +79,9 @@ class Alerts:
     def start_from(self, stored: StoredPlant, now: float, forgotten: Collection[Id] = ()) -> list[Report]:
         """Take over the stored states. Return a report with the right alert for each controller whose stored alert is wrong.
 
-        If a module was known before this call, its state in memory counts. The reason: perhaps the plant was read before the
-        last report was written. There are two exceptions: the modules in `forgotten`, and modules whose stored state comes from
-        no report. For these modules, the stored state counts.
+        A module that was known before this call keeps its state in memory. The reason: perhaps the plant was read from the
+        store before the last report of the module was written. There are two exceptions that get the stored state: the modules
+        in `forgotten`, and modules whose stored state comes from no report.
         """
         controllers, by_unit = self._controllers, self._by_unit
         replaced = {*forgotten, *(module_id for module_id, state in stored.states.items() if not state.at)}

@@ -74,8 +74,8 @@ class Attachment:
     ) -> None:
         """`earlier` is the task that ends the earlier attachment of this plant.
 
-        This attachment waits for this task before it reads the plant. `detach_all` also waits for this task before it detaches
-        the plant.
+        The new attachment waits for this task before it reads the plant from the store. `detach_all` also waits for this task
+        before it detaches the plant.
 
         `load` reads the plant from the store. `after_load` is called after `load`, even if `load` failed.
 
@@ -95,7 +95,7 @@ class Attachment:
         self.failed: dict[str, BaseException] = {}
         """The drivers that could not attach the plant, with the reason."""
         self.pending: dict[str, asyncio.Task[None]] = {}
-        """For each driver, the running task that attaches or detaches."""
+        """For each driver, the running task that attaches or detaches the plant."""
         self.loading: asyncio.Task[None] | None = None
         self.problem: Fault | None = None
         """The reason why the plant could not be loaded."""
@@ -159,16 +159,16 @@ class Attachment:
     def renew_later(self) -> None:
         """After `_LOST_PAUSE` seconds, read the plant from the store again and attach it to all drivers.
 
-        Call this if reports could not be written to the store. The drivers get the stored states, and report the
-        modules whose present states differ from them.
+        Call this if reports could not be written to the store. The drivers get the stored states, and report each
+        module whose present state differs from its stored state.
         """
         self._retry_all = True
         self._plan_retry(_LOST_PAUSE)
 
     def _retry_later(self) -> None:
-        """After a pause, read the plant from the store again, and attach it to the drivers that failed.
+        """After a pause, read the plant from the store again, and attach it to the drivers in `failed`.
 
-        If no driver failed, attach it to all drivers. The pauses become longer, up to `_LONGEST_RETRY` seconds.
+        If `failed` is empty, attach the plant to all drivers. The pauses become longer, up to `_LONGEST_RETRY` seconds.
         """
         if self._retry is None:
             self._plan_retry(min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._retries, 16)))

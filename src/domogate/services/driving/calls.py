@@ -134,7 +134,7 @@ class DriverCalls:
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
         """Start a call, and return its outcome. The outcome has a result at most `_LEEWAY` after the deadline.
 
-        Raises Internal if the plant has too many calls. Then nothing is sent or stored, so the request may be repeated.
+        Raises Internal if the plant has too many calls. In this case nothing was sent or stored, so the caller may try again.
         """
         if self.running >= MOST_IN_A_PLANT:
             busy = "the device was not asked: too many orders and questions of this plant are waiting"

@@ -81,8 +81,8 @@ class Driving:
     async def start_plants(self) -> None:
         """Start the plants and resume their queued orders, in the background.
 
-        A gateway calls this method when it is ready. So this work does not delay the start. In a cluster, this method starts no
-        plants. A member starts plants when it gets their shards.
+        A gateway calls this method after it is ready, so the plants do not delay its start. In a cluster, this method starts no
+        plants: a member starts plants when it gets their shards.
         """
         await self._orders.start()
         if self._holdings is None:
@@ -231,7 +231,7 @@ class Driving:
         self._begin(self._resume_queued(shards), "resume queued orders of shards")
 
     async def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
-        """Stop the plants of these shards. Running calls end and reports are stored first, for a limited time.
+        """Stop the plants of these shards. Before that, wait for a limited time until calls have ended and reports are stored.
 
         Yield shards as soon as they are no longer driven. Before you call this method, make sure that `holdings` does not
         accept plants of these shards any more.

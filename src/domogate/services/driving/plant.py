@@ -202,9 +202,9 @@ class DrivenPlant:
 
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
-        An order whose id is known is not sent again. It gets the answer of the first order. If `order.once` is True, or if its
-        command or module differs, OrderKeyTaken is raised instead. An id is not known if the gateway failed before it stored
-        the order. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
+
+        If an earlier order with this id is stored, return its answer and send nothing. But raise OrderKeyTaken if `order.once`
+        is True or that order has another command or module. Also raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal.
         """
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
         if outcome is None or outcome.has_failed():

@@ -138,7 +138,7 @@ class Recorder:
         return self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report), confirms=True)
 
     async def _record_newest(self, report: Report, writing: Awaitable[None], *, confirms: bool = False) -> None:
-        """Wait until the report is written. `confirms`: the report confirms an order. Raises the same faults as `confirm`."""
+        """Wait until the report is written. `confirms`: the report confirms an order. Raises DeviceTimeout, Internal."""
         last = self._last.get(report.module_id)
         if last is not None:
             last.number = self.next_number()
@@ -239,9 +239,9 @@ class Orders:
     # one order
 
     async def begin(self, order: Order) -> OrderRecord | None:
-        """Store the order with the state SENT. If the result is None, send the order now.
+        """Store the order with the state SENT. If the result is None, the caller must send the order now.
 
-        If the result is a record, do not send the order. It was sent or ended before, or its deadline has passed.
+        If the result is a record, the caller must not send the order: it was sent or ended before, or its deadline has passed.
 
         Raises OrderKeyTaken if the id was used for another command or module, or was used before and `order.once` is True.
         Raises DeviceOffline if another gateway drives the plant, and Internal if the store fails.
@@ -297,8 +297,8 @@ class Orders:
     async def list_queued(self) -> Sequence[Order]:
         """Return the queued orders whose deadline has not passed, oldest first.
 
-        Orders that were queued together, such as the steps of a scene, are sorted by deadline. Orders queued over `_GRACE`
-        seconds in the future are left out: the clock was set back, so their deadlines may be long ago.
+        Orders that were queued together, such as the steps of a scene, are sorted by deadline. An order whose queue
+        time is over `_GRACE` seconds in the future is left out: the clock was set back, so its deadline may have passed.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()

@@ -15,7 +15,7 @@ class SlotHolder(Protocol):
 
 
 class PlantSlots:
-    """A limited number of slots. If a plant waits for a slot, the least recently used idle plant is stopped."""
+    """A limited number of slots. If a plant waits for a slot, the idle plant whose last use is oldest is stopped."""
 
     def __init__(self, slots: int) -> None:
         self._slots = slots

@@ -42,7 +42,7 @@ class Portion(NamedTuple):
 
 QUIET = Portion(steps=20, writes=1)
 BUSY = Portion(steps=60, writes=4)
-"""The portion of a busy hub is larger, because each switch to other tasks takes CPU time too."""
+"""The portion of a busy hub. It is larger than `QUIET`, because each switch to other tasks also takes CPU time."""
 
 
 class Distributor:

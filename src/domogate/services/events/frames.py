@@ -98,8 +98,8 @@ def print_present(
 def present_event(view: ModuleView) -> StateChanged:
     """Return the present state as an event.
 
-    `turned` is True, as if the module just became reachable or unreachable. So the client gets this event even if it asked
-    only for changes of reachability.
+    The field `turned` of the event is True, as if the module just became reachable or unreachable. So a client that asked only
+    for changes of reachability also gets this event.
     """
     return StateChanged(
         plant_id=view.plant_id,

@@ -186,9 +186,9 @@ class Hub:
             raise TooManyStreams(f"The {of} already has {most} open event streams, which is the limit. Close one first.")
 
     def _index(self, stream: Stream) -> None:
-        """Index the stream by what its rights depend on now, and remove its old entries.
+        """Update the index entries of the stream: it has one entry for each object that its rights depend on now.
 
-        The rights depend on the user, the grant, the plants and so on.
+        Such objects are its user, grant, plants and so on.
         """
         if stream.closed:
             return

@@ -32,7 +32,7 @@ class LiveEvents(ABC):
         self._end: End | None = None
         self.closed = False
         self.sent = 0
-        """The number of events that were written to the connection, or that `frames` yielded."""
+        """The number of events that were written to the connection, or that `Stream.frames` yielded."""
         self.written_at = asyncio.get_running_loop().time()
         """The time of the last frame, by the clock of the event loop."""
 
@@ -53,7 +53,7 @@ class LiveEvents(ABC):
         return len(self._unwritten)
 
     def write_waiting(self, now: float, moment: float) -> None:
-        """Write the events that waited for this call. `moment` is the present time by the clock of the event loop."""
+        """Write the waiting events. The present time is `now` by the gateway's clock and `moment` by the event loop's clock."""
         waiting, writer = self._unwritten, self._writer
         if writer is None or not waiting:
             return

@@ -42,7 +42,7 @@ class OperatorRights(StreamRights):
         return False
 
     def _find_viewer_key(self, _principal: Principal) -> ViewerKey:
-        """Return the same viewer key for all operators: the streams of all operators may get the same events of a plant."""
+        """Return the same viewer key for all operators, so that the hub checks an event once for all their streams."""
         return _ANY_OPERATOR, _EVERYTHING, None
 
     def list_dependencies(self) -> list[Dependency]:

@@ -105,9 +105,9 @@ class StreamRights:
         self.viewer_key: ViewerKey = self._find_viewer_key(principal)
 
     def _find_viewer_key(self, principal: Principal) -> ViewerKey:
-        """Return the viewer key. Streams with equal viewer keys may get the same events of a plant.
+        """Return the user, scopes and plants of the principal: the viewer key of the stream.
 
-        So the hub checks once for all these streams whether they may get an event.
+        Streams with equal viewer keys may get the same events of a plant. So the hub checks an event once for all of them.
         """
         return principal.user_id, principal.scopes, principal.plants
 

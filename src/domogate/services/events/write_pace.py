@@ -12,7 +12,7 @@ BUSY_AFTER = 250
 LONGEST_WAIT = 0.25
 """In seconds. If more streams wait than can be written in this time, the hub writes faster."""
 SHORTEST_PAUSE = 0.005
-"""In seconds. Waking the hub for each single write would take more CPU time than the write."""
+"""In seconds. A pause of the hub is at least this long, because waking the hub takes more CPU time than a write."""
 
 _ADVANCE = AT_FULL_SPEED / WRITES_PER_SECOND
 
@@ -22,7 +22,7 @@ class WritePace:
 
     def __init__(self) -> None:
         self._used_until = 0.0
-        """Each write uses up a part of a second. This is the time at which all used parts will have passed."""
+        """The past writes use up the time until this moment. Each write uses `1 / WRITES_PER_SECOND` seconds or less."""
 
     def is_busy(self, moment: float) -> bool:
         return self._used_until - moment >= BUSY_AFTER / WRITES_PER_SECOND

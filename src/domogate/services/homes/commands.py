@@ -136,8 +136,8 @@ class HomeCommands:
     async def _find_again(self, view: ModuleView, deadline: float) -> ModuleView:
         """Return the module as it is after a command.
 
-        If the plant changed while the device answered, `view` does not get new states any more. If the plant cannot be read in
-        time, or the module was deleted, return `view`.
+        If the plant changed while the device answered, `view` gets no new states any more, so the plant is read again. If the
+        plant cannot be read in time, or the module was deleted, return `view`.
         """
         try:
             async with asyncio.timeout(max(0.0, deadline - self._clock.now()) + _LAST_READ):

@@ -26,8 +26,8 @@ _SERIES = 8
 _LOOK_BACK = 7 * DAY
 """In seconds: how far the search for an earlier reading of a counter goes back.
 
-The value of a counter at a given time is its last reading in the newest hour that began before this time and has a reading of
-the counter. An hour that ended more than `_LOOK_BACK` before the given time is not used.
+To find the value of a counter at a given time, only the hours that began before this time are used. The value is the last
+reading in the newest hour that has a reading. An hour that ended more than `_LOOK_BACK` before the given time is not used.
 """
 
 
@@ -50,7 +50,8 @@ class PeriodReading(msgspec.Struct, frozen=True):
 class Used(msgspec.Struct, frozen=True):
     """Used energy in watt hours. `now` is for the requested period, `before` for the period of the same length before it.
 
-    A value is None if nothing was measured. `before` is also None if a guest may not see the whole period before.
+    A value is None if nothing was measured. `before` is also None for a guest who may see only a part of the earlier period, or
+    nothing of it.
     """
 
     now: float | None
@@ -142,7 +143,7 @@ class HomeHistory:
     async def sum_energy(self, home: Home, since: float, until: float) -> HomeEnergy:
         """Return the energy that the home used, in total and for each meter and plug.
 
-        If a guest may see nothing of the period, the result has no energy, and its `since` is `until`.
+        If a guest may see nothing of the period, the result has no energy, and `since` of the result is `until`.
         Raises Invalid if the period is not valid.
         """
         self.check_period(since, until)
@@ -185,9 +186,9 @@ class HomeHistory:
         return None
 
     async def _read_first_counter(self, module_id: Id, since: float, until: float) -> float | None:
-        """Return the first value of the counter in the period, for a counter that was not read before the period.
+        """Return the first value of the counter in the period. Return None if the period has no reading of the counter.
 
-        Return None if it was not read in the period either.
+        Use this method for a counter that has no reading before the period.
         """
         _, found = await self._list_all(module_id, since, until)
         return next((one.low for one in found if one.measure == "energy"), None)
@@ -198,7 +199,7 @@ class HomeHistory:
         return sum(parts) if parts else None
 
     async def _list_all(self, module_id: Id, since: float, until: float) -> tuple[float, Sequence[ReadingSummary]]:
-        """Return all summaries of a period, and how many seconds each of them covers."""
+        """Return the number of seconds that each summary covers, and the summaries of the module's readings in the period."""
         width = HOUR if until - since <= 7 * DAY else DAY
         limit = (int((until - since) / width) + 2) * _SERIES
         return width, await self._history.list_summaries(module_id, since, until, width, limit)

@@ -55,9 +55,9 @@ class Home(msgspec.Struct, frozen=True):
 
 
 def uses_doors(module: Module) -> bool:
-    """Whether a command to this module opens a door or switches a camera.
+    """Whether a command to this module opens a lock, closes a relay (such as a gate opener) or switches a camera.
 
-    For a scene, whether one of its steps opens a door or switches a camera.
+    For a scene: whether one of its steps does one of these things.
     """
     steps = module.detail.steps if isinstance(module.detail, SceneDetail) else ()
     return module.kind in DOOR_KINDS or any(isinstance(step.command, _DOOR_COMMANDS) for step in steps)

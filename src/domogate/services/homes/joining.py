@@ -7,11 +7,11 @@ from domogate.services.rights.access import Access
 async def find_joined_at(store: FeedStore, access: Access) -> float:
     """Return the later of two times: the time of joining the home, and the beginning of the guest's period.
 
-    For a guest, some changes of the limits set a new time of joining: other places, an earlier beginning of the period, or any
-    change after the end of the period (Decision 0056).
+    For a guest, some changes of the limits set a new time of joining: other floors, ambients or modules, an earlier beginning
+    of the period, or any change after the end of the period (Decision 0056).
 
-    The store does not keep the time of joining, but the cursor of the newest change at that time. So this function uses the
-    time of the first stored change after this cursor. This time is never before the time of joining. There is always such a
+    The store has no time of joining. It has the cursor of the newest change before the person joined. So this function uses
+    the time of the first stored change after this cursor, which is never before the time of joining. There is always such a
     change: joining is a change itself, and the store never removes the newest change. But a gateway of a cluster may not have
     read this change yet. In this case, the result is infinite.
     """

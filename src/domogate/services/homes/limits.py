@@ -40,8 +40,8 @@ class PersonLimits:
 
         The request counts as under way until the `with` block ends.
 
-        Raises TooManyRequests if the person has sent too many such requests in this minute. Also raises TooManyRequests if too
-        many of them are under way.
+        Raises TooManyRequests if the person has sent too many of these requests in this minute, or has too many of them under
+        way.
         """
         if self._open[user_id] >= MOST_OPEN:
             raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)

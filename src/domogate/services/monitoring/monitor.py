@@ -53,7 +53,7 @@ def _period(before: Sample, after: Sample) -> Period:
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """What the overview shows: counts of the present minute, of each of the last minutes (oldest first), and their sums."""
+    """The data of the operators' overview: counts of the present minute and of each minute before (oldest first), and sums."""
 
     now: Period
     minutes: tuple[Period, ...]
@@ -74,7 +74,7 @@ class Monitor:
         self._samples: deque[Sample] = deque(maxlen=MINUTES + 1)
         self._counting = asyncio.Lock()
         self._figures: tuple[float, StoreFigures] | None = None
-        """The beginning of the period in which ended orders are counted, and the last counts of the store."""
+        """The last counts of the store. The first element: the time since which these counts include the orders that ended."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

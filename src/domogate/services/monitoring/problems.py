@@ -33,7 +33,7 @@ ProblemKind = Literal[
 class Problem(msgspec.Struct, frozen=True):
     """One problem. `name` is the driver, the connection or the gateway that has the problem.
 
-    `count` is the number of affected modules, webhooks, dead letters or answers.
+    `count` is the number of affected modules or webhooks, of dead letters, or of answers with status 500.
     """
 
     kind: ProblemKind

@@ -20,7 +20,7 @@ COMMAND_LINE = Actor()
 
 
 class Note(Protocol):
-    """Writes a successful change to the audit log."""
+    """A function that writes a successful change to the audit log."""
 
     def __call__(self, action: AuditAction, by: Actor, what: str, **detail: str) -> None: ...
 

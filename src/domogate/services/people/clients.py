@@ -70,8 +70,8 @@ class Clients:
     async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Actor = COMMAND_LINE) -> Client:
         """Change a client. Existing grants stay.
 
-        From the next request on, removed scopes do not count any more. They do not count in existing tokens either. Raises
-        NotFound if there is no client with this id. Raises Invalid if the changed client breaks a rule of `check_client`.
+        From the next request on, removed scopes are not valid any more, also in existing tokens. Raises NotFound if there is no
+        client with this id. Raises Invalid if the changed client breaks a rule of `check_client`.
         """
         changed = await self._change(client_id, change)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id))

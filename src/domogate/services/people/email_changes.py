@@ -1,4 +1,4 @@
-"""Changes a user's e-mail address, for the user or for an operator (Decision 0078)."""
+"""Changes a user's e-mail address, at the request of the user or of an operator (Decision 0078)."""
 
 import msgspec
 

@@ -32,7 +32,7 @@ class FirstOperator(Accounts):
     """
 
     _claim: _Claim | None = None
-    """The link of this process. The link is not stored, so it becomes invalid when the process ends."""
+    """The link with which a person can become the first operator. It is not stored, so it is invalid after the process ends."""
 
     async def create_first_operator(self, email: str, name: str = "") -> tuple[User, IssuedLink]:
         """Create the first operator and a link to set the password.

@@ -39,7 +39,7 @@ class InvitationLinks(OwnerChecks):
     async def make_invitation_link(
         self, plant_id: Id, note: str, limits: Limits | None, *, address: str = "", user_id: Id
     ) -> tuple[InvitationLink, str]:
-        """Make a link. Return the link and its URL, which cannot be shown again.
+        """Make an invitation link. Return the link and its URL, which cannot be shown again.
 
         Raises NotFound, Forbidden, TooOften, Invalid.
         """
@@ -61,7 +61,7 @@ class InvitationLinks(OwnerChecks):
         return link, f"{self.links.base_url}{INVITATION_LINK_PATH}{token}"
 
     async def list_own_invitation_links(self, plant_id: Id, *, user_id: Id) -> Sequence[InvitationLink]:
-        """Return the plant's usable links, newest first. Raises NotFound, or Forbidden if the user does not own it."""
+        """Return the plant's usable links, newest first. Raises NotFound, or Forbidden if the user does not own the plant."""
         await self._check_owner(plant_id, user_id)
         return await self.list_invitation_links(plant_id)
 
@@ -71,7 +71,7 @@ class InvitationLinks(OwnerChecks):
         return await self._store.list_invitation_links(plant_id, self._clock.now())
 
     async def withdraw_own_invitation_link(self, plant_id: Id, link_id: Id, *, address: str = "", user_id: Id) -> None:
-        """Withdraw an invitation link of a plant, for its owner.
+        """Withdraw an invitation link of a plant, at the request of the plant's owner.
 
         Raises NotFound if there is no such plant or link. Raises Forbidden if the user is not the owner of the plant.
         """

@@ -25,7 +25,7 @@ EMAIL_LINK_PATH = "/auth/account/email/confirm?token="
 
 
 class LoginStore(PeopleStore, SessionStore, Protocol):
-    """The parts of the store with users, sessions and links."""
+    """The parts of the store with users, sessions and one-time links."""
 
 
 class IssuedLink(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class DeadLink(StrEnum):
 
 
 class OneTimeLinks:
-    """Makes, finds and withdraws one-time links. The store keeps only the hash of the token."""
+    """Makes, finds and withdraws one-time links. The store keeps only a hash of the token in the link."""
 
     def __init__(self, store: LoginStore, clock: Clock, note: Note, *, base_url: str, lifetime: float) -> None:
         self._store = store

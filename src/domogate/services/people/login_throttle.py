@@ -1,7 +1,7 @@
 """Limits login attempts for each account and for each IP address. Nobody is locked out permanently.
 
 The counts are in the store, so all gateways share them. `domain/attempts.py` has the rules. The store has only hashes of
-accounts. The reason: people sometimes type something else into the e-mail field, for example their password.
+the typed account names. The reason: people sometimes type their password into the e-mail field.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class LoginThrottle:
         familiar_kept: float = 90 * 86_400.0,
         capacity: int = 20_000,
     ) -> None:
-        """Each `purpose` has separate counts.
+        """`purpose` names the kind of attempt, for example "login" or "passkey". Each kind has separate counts.
 
         `familiar_kept`: for this number of seconds after a login, attempts for the account from the same IP address are counted
         separately. So strangers cannot lock the person out. `capacity`: at most this number of waiting times is in memory.
@@ -54,7 +54,7 @@ class LoginThrottle:
         return len(self._waiting)
 
     def attempt(self, account: str, address: str) -> Attempt:
-        """Return an attempt with its keys and limits. The attempt is not counted yet.
+        """Return an attempt, with the keys and limits of its counts. The attempt is not counted yet.
 
         `add_session` of the store can record the success of the attempt in the same write as the session.
         """
@@ -69,7 +69,7 @@ class LoginThrottle:
         )
 
     async def admit(self, account: str, address: str) -> float:
-        """Count the attempt and return 0 if it may proceed. Otherwise return the seconds to wait, and do not count it."""
+        """Count the attempt and return 0 if it may proceed. Otherwise return the seconds to wait, without counting."""
         attempt = self.attempt(account, address)
         now = self._clock.now()
         # Attempts during a wait are not counted, so they do not need the store.
@@ -98,7 +98,7 @@ class LoginThrottle:
         self._waiting.pop(attempt.address, None)
 
     def _key(self, *parts: str) -> str:
-        """Return the key of a count. The key is a hash of the parts, so it has a fixed size."""
+        """Return the key of a count: a hash of the purpose and `parts`, which has a fixed size."""
         text = "\0".join((self._purpose, *parts))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

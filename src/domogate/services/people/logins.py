@@ -17,7 +17,7 @@ class _Login(msgspec.Struct, frozen=True):
 class LoggedIn(_Login, frozen=True):
     """A person who has logged in with a browser.
 
-    `form_token` is derived from the cookie. Other web sites cannot read or guess this token.
+    `form_token` is derived from the session cookie. Other web sites cannot read or guess this token.
     """
 
     form_token: str = ""

@@ -1,7 +1,7 @@
 """Challenges for authenticators. A challenge needs no row in the store until it is used. So strangers cannot fill a table.
 
 A challenge has 256 random bits and the time of its end. A MAC binds these bits and this time to one browser and one HTML form.
-All gateways on one store make the same MAC, so each of them can check the challenges of the others.
+All gateways that share a store compute the same MAC, so each gateway can check the challenges of the others.
 """
 
 import msgspec
@@ -15,14 +15,14 @@ CHALLENGE_LIFETIME = 300.0
 
 
 class ReadChallenge(msgspec.Struct, frozen=True):
-    """A challenge that a gateway on this store made. `user_handle` is empty if the challenge was not for a new passkey."""
+    """A challenge that a gateway with this store made. `user_handle` is empty if the challenge was not for a new passkey."""
 
     used: UsedChallenge
     user_handle: str
 
 
 class PasskeyChallenges:
-    """Makes challenges for authenticators, and recognises the challenges that the gateways on this store made."""
+    """Makes challenges for authenticators, and recognises the challenges of all gateways with this store."""
 
     def __init__(self, signer: Signer, clock: Clock) -> None:
         self._mac = TextMac(signer, "passkey challenge")
@@ -39,7 +39,7 @@ class PasskeyChallenges:
         return f"{words}.{await self._mac.sign(f'{form_token} {words}')}".encode()
 
     async def read(self, challenge: bytes, form_token: str) -> ReadChallenge | None:
-        """Return the content of the challenge. Return None if no gateway made it for this form, or if it has expired."""
+        """Return the content of the challenge. Return None if no gateway made it for `form_token`, or if it has expired."""
         text = challenge.decode("ascii", "replace")
         words, _, mac = text.rpartition(".")
         if not form_token or not await self._mac.verify(f"{form_token} {words}", mac):

@@ -26,7 +26,7 @@ class SecondFactor:
         return pyotp.random_base32(_SECRET_BYTES * 8 // 5)
 
     def enrolment_uri(self, secret: str, email: str) -> str:
-        """Return the content of the QR code with which the app gets the secret."""
+        """Return the content of the QR code from which the authenticator app reads the secret."""
         return pyotp.TOTP(secret).provisioning_uri(email, issuer_name="Domogate")
 
     def find_step(self, secret: str, code: str) -> int | None:

@@ -13,7 +13,7 @@ from domogate.services.people.session_records import CODE, PASSWORD, SessionReco
 
 
 class SecondFactorChanges(SessionRecords):
-    """Switches the authenticator app on and off. The caller must have asked for the password again."""
+    """Switches the authenticator app on and off, and makes recovery codes. The caller must have checked the password."""
 
     async def set_up_pending(
         self, pending: PendingLogin, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
@@ -76,7 +76,7 @@ class SecondFactorChanges(SessionRecords):
         return user
 
     async def new_recovery_codes(self, user: User, address: str) -> Sequence[str]:
-        """Make ten new codes, which are shown once. Earlier codes become invalid."""
+        """Make ten new recovery codes, which are shown once. Earlier recovery codes become invalid."""
         codes = new_recovery_codes()
         await self._store.replace_recovery_codes(user.id, [hash_recovery_code(user.id, code) for code in codes])
         self.note(AuditAction.SECOND_FACTOR_CHANGED, user.id, "recovery codes", AuditResult.OK, address)

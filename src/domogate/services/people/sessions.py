@@ -28,7 +28,7 @@ class Sessions(SecondFactorChanges):
     async def log_in(
         self, email: str, password: str, otp: str | None, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | SecondFactorNeeded | LoginFailed | LoginThrottled:
-        """Check the password. If the person has a second factor, then check the code `otp`.
+        """Check the password. If the person has a second factor, also check the code `otp`.
 
         `email` is an e-mail address or a login name.
 

@@ -36,10 +36,10 @@ _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 """If the end of an order is not on disk yet: the number of lookups for this end, and the seconds between two lookups."""
 _LAST_LOOKUP = 0.15
-"""In seconds. The gateway looks for the end of an order until this long after the deadline. Then it stops looking.
+"""In seconds. The lookups for the end of an order stop this long after the deadline, even if the database does not answer.
 
-If the database does not answer, the gateway also waits at most this long for it. The outcome of an order may come 0.1 s after
-the deadline (`driving/calls.py`). So the caller gets an answer at most 0.25 s after the deadline.
+If the outcome of the order comes after the deadline, the lookups stop at most this long after the outcome. An outcome comes
+at most 0.1 s late (`driving/calls.py`), so the caller gets an answer at most 0.25 s after the deadline.
 """
 
 # When plugs fail in different ways, the answer has the worst fault (Decision 0024).
@@ -208,7 +208,7 @@ class Control:
         return record
 
     async def queue(self, plant_id: Id, steps: Sequence[SceneStep], *, by: Id | None = None) -> Sequence[Order]:
-        """Write all steps as queued orders in one commit, and return the orders. Raises Internal if the store fails.
+        """Write all steps of a scene as queued orders in one commit, and return them. Raises Internal if the store fails.
 
         The steps for one module are sent one after the other. So later steps have later deadlines.
         """

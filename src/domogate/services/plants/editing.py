@@ -162,7 +162,7 @@ class _PlantChanged(Exception):
 
 
 def _only_if_equal(checked: EstatePlant, edit: Callable[[EstatePlant], EstatePlant]) -> Callable[[EstatePlant], EstatePlant]:
-    """Return an edit that raises _PlantChanged if the plant is not equal to `checked`."""
+    """Return a function that calls `edit`, or raises _PlantChanged if the plant is not equal to `checked`."""
 
     def edit_checked(now: EstatePlant) -> EstatePlant:
         if now != checked:

@@ -108,14 +108,14 @@ _FAULTS_OF_DEVICES = (
 
 
 def overlay_of(injections: Sequence[Injection]) -> FaultOverlay | None:
-    """Return the overlay of these faults, or None if there are no faults."""
+    """Return the fault overlay of these injected faults, or None if there are no faults."""
     return FaultOverlay(injections) if injections else None
 
 
 def cover_answer(overlay: FaultOverlay, answer: Report, now: float) -> Report:
     """Return the answer of a driver with the injected faults.
 
-    Faults that were injected after the question or order count too.
+    Also apply the faults that were injected after the driver got the question or order.
     """
     absent = overlay.report_absence(Id(answer.plant_id), Id(answer.module_id), now)
     if absent is not None:

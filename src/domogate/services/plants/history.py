@@ -24,7 +24,7 @@ _FIRST_SPANS = 1_000
 _MOST_IN_A_SPAN = 1_000_000
 """The largest number of rows that are read for one interval.
 
-For single readings, an interval is a second. No module sends so many readings in a second.
+For single readings, an interval is a second. No module sends more readings than this in a second.
 """
 
 Page = Sequence[tuple[Id, ReadingSummary]]

@@ -32,8 +32,8 @@ class ReadModelStore(PlantStore, SparePartStore, Protocol):
 class ModuleView(msgspec.Struct, eq=False, gc=False):
     """A module and its last state.
 
-    A process may hold 100,000 modules. So the garbage collector does not visit them (`gc=False`). This is safe, because no view
-    is part of a reference cycle.
+    A process may hold 100,000 of these views. So the garbage collector does not visit them (`gc=False`). This is safe, because
+    no view is part of a reference cycle.
     """
 
     plant_id: Id
@@ -133,10 +133,10 @@ class ReadModel:
     def __init__(self, store: ReadModelStore, *, max_modules: int) -> None:
         self._store = store
         self._new_states: dict[Id, list[dict[Id, tuple[int, StateChanged]]]] = {}
-        """For each running read of a plant from the store: the newest state of each module that was committed since its start.
+        """For each running read of a plant from the store: for each module, the newest state since the read began.
 
-        After the read, these states are added to the plant. Another read would not help: the modules of a large plant report so
-        often that each read would be out of date.
+        After the read, these states are added to the plant. A repetition of the read would not help: the modules of a large
+        plant report so often that each read would be out of date.
         """
         self._plants: FeedCache[Id, PlantView] = FeedCache(
             self._fetch_plant,

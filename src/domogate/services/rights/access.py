@@ -34,7 +34,7 @@ READ_SCOPE: dict[DeviceKind, Scope] = {
 }
 """For each kind of device, the scope that allows reading its state (E2, E4, E8, E12, E16, E18).
 
-The scope `home.use` allows this for all kinds.
+The scope `home.use` allows reading the states of all kinds.
 """
 
 PLANT_SCOPES = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ, HOME_SCOPE})
@@ -98,7 +98,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
         return self.guest_id is None or NoticeKind.PEOPLE not in notice.kinds or self.guest_id in notice.members
 
     def may_see(self, module_id: Id | None) -> bool:
-        """Whether the viewer's scopes allow reading the state of this module.
+        """Whether the person may see this module, and the scopes of the application allow reading its state.
 
         If `module_id` is None, whether the scopes allow reading the name and topology of the plant.
         """
@@ -204,7 +204,7 @@ def may_remove(user: User | None, plant: Plant) -> bool:
 def may_invite(user: User | None, plant: Plant) -> bool:
     """Whether the user may invite people to the plant and end their membership.
 
-    The result is True only for the owner of an active plant. Operators use other functions.
+    The result is True only for the owner of an active plant. Operators invite with other functions.
     """
     return user is not None and user.active and user.id == plant.owner.user_id and plant.status is PlantStatus.ACTIVE
 

@@ -27,7 +27,7 @@ class GrantHolder(msgspec.Struct, frozen=True):
 def is_foreign_grant(grant_id: Id) -> bool:
     """Whether another issuer gave this grant.
 
-    The id of such a grant is computed from its issuer, person and client (UUID version 5). Our ids are random.
+    The id of such a grant is computed from its issuer, person and client (UUID version 5). Ids of our own grants are random.
     """
     # The characters of the version and of the variant (RFC 9562 §4). `uuid.UUID` takes much longer.
     return grant_id[14] == "5" and grant_id[19] in "89ab"

@@ -1,6 +1,6 @@
 """The test schedule of a site, the spare parts to order, the logbook, and a report with all three.
 
-This module uses only the store, so `domogate` commands that use it need no running gateway.
+This code uses only the store, so `domogate` commands that use this code need no running gateway.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -149,7 +149,7 @@ class SafetyLogbook:
         return found
 
     async def _find_tests(self, plant_id: Id, wanted: Collection[TestKey]) -> dict[TestKey, float]:
-        """Return the times that the wanted tests have in the logbook."""
+        """Return the time of the logbook entry of each wanted test. Tests without an entry are left out."""
         found: dict[TestKey, float] = {}
         if wanted:
             async for one in self._read_entries(plant_id, LogbookFilter(kinds=(LogbookKind.TEST,))):

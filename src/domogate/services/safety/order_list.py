@@ -63,7 +63,7 @@ def list_needs(site: SafetySite) -> list[Need]:
 
 
 def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, reference: str) -> list[Need]:
-    """Return the parts that these failures need. A part that two failures need is listed once."""
+    """Return one `Need` for each type of part that repairs these failures."""
     calls_for: dict[SparePartType, dict[FailureType, None]] = {}
     for failure in failures:
         if failure.type in PART_FOR:

@@ -52,8 +52,8 @@ _UNREACHABLE = {
 def list_controllers(plant: PlantView) -> list[ControllerReport]:
     """Return the controllers of the site with their units, in their last known states.
 
-    A guest sees only the units within the guest's limits. A guest and the owner see the same alert of a controller, with the
-    same time (Decision 0022).
+    A guest sees only the units within the guest's limits. But a guest and the owner see the same alert of a controller, and
+    the same time at which the alert changed (Decision 0022).
     """
     units: dict[Id, list[UnitReport]] = {}
     for view in plant.modules.values():
@@ -67,7 +67,7 @@ def list_controllers(plant: PlantView) -> list[ControllerReport]:
 
 
 def is_in_alert(controller: Module, failing_units: int) -> bool:
-    """Whether enough units have failures or cannot be reached: at least the alert level of the controller."""
+    """Whether the number of units with failures, unreachable units included, is at least the controller's alert level."""
     return failing_units >= _controller_detail(controller).alert_level
 
 

@@ -24,7 +24,7 @@ class TicketAudit:
         self._note(action, permit, AuditResult.OK, address)
 
     def note_picture(self, permit: Permit, address: str) -> None:
-        """Record the first picture of each permit. A viewer polls for pictures, so later pictures are not recorded."""
+        """Record the first picture of each permit. Applications fetch many pictures, so later pictures are not recorded."""
         if permit.id not in self._pictures_noted:
             self._pictures_noted[permit.id] = None
             if len(self._pictures_noted) > _CAPACITY:

@@ -31,8 +31,8 @@ def find_due_time(next_at: float, now: float) -> float:
 def retry_delay(attempts: int, retry_after: float | None = None) -> float:
     """Return the seconds to wait after this number of failed attempts.
 
-    `retry_after` is the delay that the receiver asks for. If it is longer than the usual delay, it is used instead. It is never
-    more than `LONGEST_ASKED_FOR`.
+    `retry_after` is the delay that the receiver asks for. If this delay is longer than the usual delay, the result is this
+    delay, but at most `LONGEST_ASKED_FOR`.
     """
     longest = min(LONGEST, FIRST * 2.0 ** min(max(attempts, 1) - 1, 30))
     jittered = longest * _random.uniform(0.8, 1.0)

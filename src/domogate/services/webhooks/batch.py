@@ -78,12 +78,12 @@ _UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
 
 
 def is_receiver_up(results: Sequence[DeliveryResult]) -> bool:
-    """Whether the receiver answered an event by accepting or refusing it. Then the receiver is not down."""
+    """Whether the receiver accepted or refused at least one event. Then the receiver is not down."""
     return any(result.outcome in _UP for result in results)
 
 
 def find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
-    """Return the results that show that the receiver is down. It did not answer, or it answered that it is busy.
+    """Return the results that show that the receiver is down: it did not answer, or answered that it is busy.
 
     The list is empty if the receiver accepted or refused another event of the batch. Then the receiver is not down.
     """

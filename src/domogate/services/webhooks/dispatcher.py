@@ -39,7 +39,7 @@ _CLOCK_JUMP = 30.0
 _GRACE = 2.0
 """In seconds. When the gateway stops, running deliveries get this time to end."""
 _HAND_OVER = 0.5
-"""In seconds. Before another gateway of the cluster gets the plant, running deliveries get this time to end."""
+"""In seconds. Before another gateway of the cluster gets a shard, the running deliveries of the shard get this time to end."""
 
 _log = get_logger(__name__)
 
@@ -164,7 +164,7 @@ class Dispatcher:
                 await asyncio.sleep(_RETRY)
 
     def _add(self, webhook: Webhook) -> None:
-        """Start the deliveries of a stored webhook. If there is a worker for it already, the worker reads it again."""
+        """Start the deliveries of a stored webhook. If the webhook has a worker already, the worker reads the webhook again."""
         if webhook.id not in self._workers and self._accepts(webhook.plant_id):
             worker = WebhookWorker(webhook, self._context)
             self._workers[webhook.id] = worker

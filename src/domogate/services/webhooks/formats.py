@@ -40,7 +40,7 @@ class WebhookFormats:
     def __init__(self, source: str, others: Mapping[WebhookFormat, Printer] | None = None) -> None:
         self._source = source
         self._recent: dict[int, tuple[Event | None, Module | None, Printed | None]] = {}
-        """The last printed events by cursor, each with the event and the module that it was printed from.
+        """The last printed events by cursor: the event, its module, and the post that was printed from them.
 
         The webhooks of a plant deliver the same event at nearly the same time. So the event is printed once for all of them.
         """

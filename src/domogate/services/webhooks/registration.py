@@ -139,7 +139,7 @@ class Webhooks:
         return f"{problem}; use another URL, or remove the webhook first, with DELETE /webhooks/{{webhookId}}."
 
     async def list_own(self, principal: Principal, form: WebhookFormat | None = None) -> Sequence[Webhook]:
-        """Return the webhooks of this client and user, including ended webhooks, oldest first."""
+        """Return the webhooks of the principal's client and user, including ended webhooks, oldest first."""
         found = await self._store.list_webhooks(client_id=principal.client_id, user_id=principal.user_id)
         return [webhook for webhook in found if form is None or webhook.form is form]
 
@@ -164,7 +164,7 @@ class Webhooks:
         return secret
 
     async def ping(self, principal: Principal, webhook_id: Id) -> Ping:
-        """Send a test event now.
+        """Send a test event to this webhook now.
 
         Raises NotFound, NoSuchPlant, NotYourPlant, TooManyRequests, or Conflict if the webhook has ended.
         """
@@ -219,9 +219,9 @@ class Webhooks:
         return found[:limit]
 
     async def replay(self, principal: Principal, webhook_id: Id, cursors: Collection[int] | None, *, address: str = "") -> int:
-        """Try the dead letters with these cursors again, for a webhook of this client and user.
+        """Try the dead letters with these cursors again, for a webhook of the principal's client and user.
 
-        None means all dead letters.
+        If `cursors` is None, all dead letters of the webhook are tried again.
 
         Return the number of dead letters that are tried again. Raises NotFound, NoSuchPlant, NotYourPlant, or Conflict if the
         webhook has ended.

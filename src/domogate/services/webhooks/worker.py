@@ -1,6 +1,6 @@
 """Delivers the events of one webhook, from its position in the change feed.
 
-Only pending deliveries and dead letters are stored separately.
+Only pending deliveries and dead letters have their own rows in the store.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ _RETRY_CURRENT = 1.0
 
 
 class WebhookWorker:
-    """Delivers one webhook. Only one `run` may be active at a time."""
+    """Delivers the events of one webhook. Only one call of `run` may be active at a time."""
 
     def __init__(self, webhook: Webhook, context: DeliveryContext) -> None:
         self._context = context
         self._progress = WebhookProgress(webhook, context.store, context.clock)
         self._feed = FeedReader(context.store, webhook.plant_id)
         self._handled: set[int] = set()
-        """Cursors after the position. The changes with these cursors are delivered or pending, so they are not sent again."""
+        """Cursors after the position whose changes are already delivered or pending. They are skipped in the change feed."""
         self._short_retries = ShortRetries(context.clock)
         self._batch: DeliveryBatch | None = None
         self.is_stopping = False
@@ -132,7 +132,7 @@ class WebhookWorker:
         return {item.module_id for item in first}, min((item.next_at for item in first), default=None)
 
     async def _deliver_page(self, page: Sequence[Change], blocked: set[Id | None]) -> float | None:
-        """Deliver one page. If the worker must pause after this page, return the time of the next attempt, otherwise None."""
+        """Deliver a page of changes. If the worker must pause after it, return the time of the next attempt, otherwise None."""
         deliveries = self._find_deliveries(page)
         tried = await self._run_batch([delivery for delivery in deliveries if delivery.module_id not in blocked])
         by_cursor = {result.delivery.cursor: result for result in tried}

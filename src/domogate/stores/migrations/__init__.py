@@ -1,1 +1,1 @@
-"""The revisions of the database. The result of a released revision never changes. There are no downgrades: restore a backup."""
+"""The revisions of the database. The result of a released revision never changes. To go back, restore a backup."""

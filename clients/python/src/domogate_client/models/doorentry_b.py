@@ -11,7 +11,7 @@ from domogate_client.models.shared import SenderPlant as SenderPlant
 
 
 class Plant(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A plant in the list (Spec 2.1)."""
+    """A plant in the answer to E10 (Spec 2.1)."""
 
     id: str
     owner_id: str

@@ -64,7 +64,7 @@ class InvitationLink(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class MadeInvitationLink(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The new link. The gateway does not show `url` again."""
+    """The new invitation link. The gateway does not show `url` again."""
 
     link: InvitationLink
     url: str

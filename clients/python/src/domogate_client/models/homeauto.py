@@ -22,7 +22,7 @@ class Plants(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Plant(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A plant in the list (Spec 2.2)."""
+    """A plant in the answer to E6 (Spec 2.2)."""
 
     id: str
     owner_id: str

@@ -94,7 +94,8 @@ class Member(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Order(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A command for a module and its result. `problem` is the message of the device or driver, if the command failed."""
+    """A command to a module, and how it ended. `problem` is the message of the device or driver, if the command
+    failed."""
 
     id: str
     plant_id: str
@@ -124,7 +125,8 @@ class NewModule(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewHardware(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Values of the hardware that differ from the usual values of the module's kind, as in the estate file."""
+    """Values of a module's hardware that differ from the usual values of its kind. The estate file has the same
+    fields."""
 
     hw_type: str | UnsetType | None = UNSET
     device_type: str | UnsetType | None = UNSET

@@ -11,7 +11,7 @@ from domogate_client.models.shared import DeviceKind as DeviceKind
 
 
 class Discovery(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The result of a search."""
+    """The result of a search for devices."""
 
     found: list[FoundModule]
     skipped: list[SkippedDevice]
@@ -57,7 +57,7 @@ class DiscoveryRequest(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Placement(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The result of a placement."""
+    """The result of adding found devices to a plant."""
 
     placed: list[ModuleInRoom]
     known: list[str]

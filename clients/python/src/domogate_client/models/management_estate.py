@@ -71,7 +71,8 @@ class EstateImportList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class EstateImport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An import. `userId` is null for the command line. `hasDocument` is true while the imported document is kept."""
+    """An import. `userId` is null if a `domogate` command did it. `hasDocument` is true while the imported document is
+    kept."""
 
     added: dict[str, int]
     updated: dict[str, int]

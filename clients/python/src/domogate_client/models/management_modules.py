@@ -79,7 +79,8 @@ class ChangedModule(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class FormerModule(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The values before the change. A client undoes the change by sending these values as the body of another change."""
+    """A module's values before a change. A client undoes the change by sending these values as the body of another
+    change."""
 
     name: str
     ambient_id: str | None

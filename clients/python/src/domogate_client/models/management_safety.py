@@ -122,7 +122,7 @@ class PlannedTest(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SparePartsOrder(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The spare parts to order. `withoutParts` lists units and controllers that need a part, but no suitable part is
+    """The spare parts to order. `withoutParts` lists units and controllers for whose failures no suitable part is
     known."""
 
     lines: list[OrderLine]

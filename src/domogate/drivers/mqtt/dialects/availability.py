@@ -22,7 +22,7 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The place of the value in the JSON object. If empty, the value is the whole payload."""
     online: str = "online"
     offline: str = "offline"
-    """`online` and `offline` are the two values that the device uses."""
+    """`online` has the value that the device sends when it is online, `offline` the value when it is offline."""
 
     def find_problems(self) -> Iterator[OptionProblem]:
         yield from Source(topic=self.topic, path=self.path).find_problems()

@@ -19,8 +19,8 @@ _WHITE = ("w", "c")
 def read_color(color_format: ColorFormat, value: Any) -> Properties:
     """Return hue and saturation from a text such as `120,50.5`, a list, or an object such as {"r": 255, "g": 0, "b": 0}.
 
-    `color_format` says what the numbers in the value are. For black in the format `rgb`, and for a value in another form, the
-    result has no properties.
+    `color_format` says what the numbers in the value are. For black in the format `rgb`, and for a value that cannot be read,
+    the result has no properties.
     """
     parts = _parts_of(color_format, value)
     if color_format == "hs" and len(parts) == 2:
@@ -39,9 +39,9 @@ def read_color(color_format: ColorFormat, value: Any) -> Properties:
 
 
 def fill_color(color_format: ColorFormat, payload: str, hue: float, saturation: float) -> str:
-    """Return the payload with the colour in place of `{value}`.
+    """Return the payload in which `{value}` is replaced by the colour.
 
-    A name in braces, such as `{hue}`, `{red}` or `{x}`, stands for the part of the colour with this name.
+    A name in braces, such as `{hue}`, `{red}` or `{x}`, is replaced by the part of the colour with this name.
     """
     if color_format == "hs":
         parts: dict[str, float] = {"hue": round(hue, 1), "saturation": round(saturation, 1)}

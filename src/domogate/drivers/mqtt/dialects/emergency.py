@@ -1,6 +1,6 @@
 """The dialect `emergency`: topics, paths and maps describe an emergency controller or unit (docs/mqtt.md has examples).
 
-It only reads. A unit tests itself (EN 62034) and reports the result.
+The dialect has no commands: a unit tests itself (EN 62034) and reports the result.
 """
 
 import re
@@ -55,7 +55,7 @@ class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             yield from _find_problem_of_type(kind, failure, ("bits", bit))
 
     def read(self, payload: bytes, kind: DeviceKind) -> dict[FailureType, bool] | None:
-        """Return for each failure type whether the failure is present. With `bits`, return this only for the types in `bits`.
+        """Return for each failure type whether the failure is present. If `bits` is set, use only the types in `bits`.
 
         Return None if the payload has no value that can be read as failures.
         Raises Unreadable if the payload cannot be decoded.
@@ -105,7 +105,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     This time identifies the test. A test that began at the same time as the previous test gets no new entry in the logbook.
     """
     lit: str = ""
-    """The path of the duration for which the lamp was lit. Without it, the duration is computed from `began` and `ended`."""
+    """The path of the duration for which the lamp was lit. Without this option, it is computed from `began` and `ended`."""
     lit_scale: float = 1.0
     """The factor that converts the value of `lit` to seconds."""
 

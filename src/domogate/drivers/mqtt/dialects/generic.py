@@ -26,7 +26,7 @@ from domogate.drivers.mqtt.template import Scalar, Source, Target
 _MOST_SOCKETS = 32
 _MOST_AVAILABILITIES = 8
 _DIGITS = 6
-"""A value that is read is rounded to this number of decimals. More decimals would only show that `scale` is not exact."""
+"""A value that is read is rounded to this number of decimals, to remove the errors of the multiplication by `scale`."""
 
 
 def _between(low: float, high: float, *, whole: bool = False) -> Callable[[Scalar], float | None]:
@@ -127,9 +127,7 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 
 
 def _read_operation(value: object) -> Properties:
-    """Return mode and function from a text such as `manual cooling` or `off`. For any other value, the result has no
-    properties.
-    """
+    """Return mode and function from a text such as `manual cooling` or `off`. For any other value, return no properties."""
     mode, _, function = value.partition(" ") if isinstance(value, str) else ("", "", "")
     if mode not in _MODES or (function and function not in _FUNCTIONS):
         return Properties()
@@ -144,7 +142,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     state: dict[str, Source] = {}
     command: dict[str, Target] = {}
     availability: Availability | tuple[Availability, ...] | None = None
-    """If there are several topics, the module is online if all of them say so."""
+    """The topics that say whether the module is online. It is online if all of them say so."""
     ask: ReadRequest | None = None
     confirm: Literal["state", "broker"] = "state"
     """`state`: a new state of the device confirms an order.

@@ -26,8 +26,8 @@ class DialectOptions(
     silent_after: float | None = None
     """In seconds.
 
-    A module that sends no message for this time counts as absent. If it is None, a module that has reported before never counts
-    as absent because of silence.
+    A module that sends no message for this time counts as absent. If this option is None, only a module that has never reported
+    can count as absent because of silence.
     """
 
     @property

@@ -202,9 +202,10 @@ class Tasmota(Codec):
             properties["energy"] = round(kilowatt_hours * 1000, 3)
 
     def _choose(self, measured: object) -> object:
-        """Return the value of this module. A device with several phases or channels sends a list of values.
+        """Return the measured value of this module. A device with several phases or channels sends a list of values.
 
-        A meter gets their sum. Any other module gets the value of its channel, or the sum if the list has no such value.
+        For a meter, the result is the sum of the list. For any other module, the result is the value of its channel, or the sum
+        if the list has no such value.
         """
         if not isinstance(measured, list):
             return measured

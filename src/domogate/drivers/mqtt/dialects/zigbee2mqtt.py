@@ -240,9 +240,10 @@ def _on_off(value: object) -> bool | None:
 
 
 def _read_availability(payload: bytes) -> Properties:
-    """Return whether the device is online. The message is a word such as `online` (older versions) or {"state": "online"}.
+    """Return the property `available`, which is whether the device is online.
 
-    An empty message says nothing. Raises Unreadable for any other message.
+    The message is a word such as `online` (older versions) or {"state": "online"}. For an empty message, return no properties.
+    Raises Unreadable for any other message.
     """
     if not payload:
         return Properties()

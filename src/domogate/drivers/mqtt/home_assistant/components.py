@@ -146,4 +146,4 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "alarm_control_panel": "no kind of module is an alarm system",
     }
 )
-"""The reasons why some components cannot become modules. The names of these components do not show the reason."""
+"""For some components: the reason why they cannot become modules."""

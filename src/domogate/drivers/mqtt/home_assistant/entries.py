@@ -93,10 +93,10 @@ def known(**entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of `words` (each word with its meaning). If it has `True` or `False`, add `true` or `false`.
+    """Return a copy of `words`. For the words `True` and `False`, add `true` and `false` with the same meaning.
 
-    An added word gets the same meaning. A template writes `True` for a value that is `true` in the JSON of the payload. But
-    the dialect `generic` reads `true`.
+    A template of Home Assistant writes `True` for a value that is `true` in the JSON of the payload. But the dialect `generic`
+    reads `true`.
     """
     return {**words, **{word.lower(): meaning for word, meaning in words.items() if word in ("True", "False")}}
 

@@ -19,8 +19,9 @@ class Unparsable(Exception):
 
 
 class Linear(msgspec.Struct, frozen=True):
-    """A value of the payload, multiplied by `scale` and increased by `offset`. For a constant number, `name` is None and
-    `offset` is the number.
+    """A value of the payload, multiplied by `scale` and increased by `offset`.
+
+    For a constant number, `name` is None and `offset` is the number.
     """
 
     name: str | None = None

@@ -79,12 +79,12 @@ class Announcement(msgspec.Struct, frozen=True):
     name: str
     config: Mapping[str, Any]
     device: str
-    """The device of this part. Parts of the same device have the same text here."""
+    """A text that identifies the device of this part. All parts of one device have the same text."""
     device_name: str
     about: str
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value of the field `name` as text. Return `default` if it is missing, or is null, a list or an object."""
+        """Return the value of the field `name` as text. Return `default` for a missing field, null, a list or an object."""
         value = self.config.get(name)
         return str(value) if isinstance(value, str | int | float) else default
 

@@ -74,7 +74,7 @@ def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
 
 
 def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Candidate]:
-    """Yield the candidates of one device. If a candidate cannot become a module, its field `why` has the reason.
+    """Yield the possible modules of one device. If one of them cannot become a module, its field `why` has the reason.
 
     Add the parts that no module uses to the counts in `unused`.
     """
@@ -113,10 +113,11 @@ def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Can
 
 
 def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) -> list[Announcement]:
-    """If a device has exactly one thermostat, add the device's temperature sensor and humidity sensor to the thermostat. If the
-    device has several sensors of one of the two measures, add none of them. A sensor is not added if the thermostat itself
-    reports this measure, or if the options of a module cannot describe the sensor. Return the announcements of `rest` without
-    the added sensors.
+    """If a device has exactly one thermostat, add the device's temperature sensor and humidity sensor to the thermostat.
+
+    If the device has several sensors of one of the two measures, add none of these sensors. Also add no sensor for a measure
+    that the thermostat itself reports, and no sensor that the options of a module cannot describe. Return the announcements of
+    `rest` without the added sensors.
     """
     at = [number for number, one in enumerate(candidates) if one.kind is DeviceKind.CHRONOTHERMOSTAT and not one.why]
     for measure, units in _CLIMATE_UNITS.items():
@@ -141,7 +142,7 @@ def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) ->
 def _remote(rest: list[Announcement]) -> Candidate | None:
     """Return a remote control if the device has buttons and a sensor for the charge of its battery. Otherwise return None.
 
-    If the sensor cannot be translated, the candidate has the reason in `why`.
+    If the sensor cannot be translated, the remote control cannot become a module, and its field `why` has the reason.
     """
     battery = next((said for said in rest if said.component == "sensor" and said.text("device_class") == "battery"), None)
     if battery is None or not any(said.component in _OF_REMOTES for said in rest):

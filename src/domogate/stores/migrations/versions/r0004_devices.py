@@ -1,6 +1,6 @@
 """Adds tables for orders and injected faults, and a column for the reason why a module is unreachable.
 
-Moves the readings to new tables, which need a sixth of the space and also have hourly summaries.
+Moves the readings to new tables, which need a sixth of the space of the old table and also have hourly summaries.
 """
 
 import sqlalchemy as sa
@@ -69,7 +69,7 @@ def upgrade() -> None:
 
 
 def _move_readings() -> None:
-    """Copy the readings with a precision of a millisecond. If two readings have the same millisecond, one is kept."""
+    """Copy the readings with times in milliseconds. If a series has two readings at the same millisecond, one is kept."""
     # Times outside this range cannot come from a clock.
     op.execute("DELETE FROM readings WHERE NOT (at BETWEEN 0 AND 1e11)")
     op.execute(

@@ -1,6 +1,6 @@
 """Adds an index that finds the pending deliveries which refer to a change of the feed.
 
-It is used before the change is pruned.
+The index is used before a change is pruned.
 """
 
 import sqlalchemy as sa
