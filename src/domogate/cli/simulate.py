@@ -45,7 +45,7 @@ async def simulate(
     module: ModuleName,
     behaviour: Annotated[Behaviour, argument("BEHAVIOUR", "The behaviour of the device from now on.")],
 ) -> None:
-    """Make a simulated device go offline (404), answer too late (408), refuse commands, or work normally again."""
+    """Make a simulated device go offline, answer too late, refuse commands, or work normally again."""
     async with changing(settings) as tools:
         plant, found = await find_module(tools, module)
         if found.driver != DRIVER:

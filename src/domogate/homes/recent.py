@@ -56,9 +56,9 @@ class RecentEventOut(OutputModel, frozen=True):
     """Something that happened in the home.
 
     The field `kind` says what happened. `command`: a person (field `by`, null if not known) sent a command (field `command`),
-    and the field `outcome` says how the command ended. `state`, `safety`: the module changed without a command of the gateway,
-    for example by hand. `reachability`: the module went offline or came back. `people`: the membership of some people (field
-    `people`) changed. `home`: the name or the rooms of the home changed.
+    and the field `outcome` says how the command ended. `state`, `safety`: the module changed, and no confirmed command caused
+    this; for example, a resident used a switch. `reachability`: the module went offline or came back. `people`: the membership
+    of some people (field `people`) changed. `home`: the name or the rooms of the home changed.
     """
 
     at: datetime

@@ -10,7 +10,8 @@ SURFACE = Surface(
     name="home",
     prefix="/home/v1",
     description="For residents and their applications: homes with their rooms, devices and people, commands and scenes. "
-    f"Every operation needs an access token with the scope {HOME_SCOPE}; doors and cameras need the scope {DOOR_SCOPE}, too. "
+    f"Every operation needs an access token with the scope {HOME_SCOPE}. Locks, activations and cameras also need the scope "
+    f"{DOOR_SCOPE}. "
     "No subscription key is needed. An application sees and does what the person of its token may see and do at that time.",
     operations=[
         *me.OPERATIONS,

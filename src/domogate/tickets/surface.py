@@ -76,7 +76,8 @@ SURFACE = Surface(
     name="tickets",
     prefix="/tickets",
     description="For SDKs and door stations: a ticket (E11, E15) is redeemed once, and opens a lock or switches a camera on. "
-    "The ticket is the credential: no subscription key and no token is needed. "
+    "To redeem it, only the ticket is needed. To fetch a picture, the picture token of the answer is needed. "
+    "No subscription key is needed. "
     "If a request is refused, `type` in the answer says why.",
     operations=OPERATIONS,
     credentials=PictureToken,

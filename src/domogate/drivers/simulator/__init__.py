@@ -1,4 +1,4 @@
-"""Simulated plants. They need no hardware, change over time, and behave in the same way for the same seed, clock and orders.
+"""Simulated plants. They need no hardware and change over time. With the same seed, their random choices are the same.
 
 The code of the driver is imported when it is used (Decision 0098).
 """
@@ -14,7 +14,7 @@ __all__ = ["DRIVER", "SimulatorSettings"]
 
 
 class SimulatorSettings(DriverSettings, frozen=True):
-    seed: Annotated[int, Setting("NUMBER", "The same seed gives the same simulated behaviour.", between(0, (1 << 63) - 1))] = 1
+    seed: Annotated[int, Setting("NUMBER", "The same seed gives the same random choices.", between(0, (1 << 63) - 1))] = 1
     tick: Annotated[float, Setting("SECONDS", "Seconds between two changes of simulated devices.", positive)] = 5.0
     speed: Annotated[
         float,

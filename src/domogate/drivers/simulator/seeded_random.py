@@ -1,6 +1,6 @@
 """Random numbers that are the same in every run.
 
-Each number depends on the seed, the module, a purpose and an interval of time.
+Each number depends on the seed, on a name (for example the id of a module), on a purpose and often on an interval of time.
 """
 
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ async def _ignore_reports(reports: Sequence[Report]) -> None:
 
 
 class Simulator:
-    """Simulated plants. Everything in them depends only on the estate, the seed, the clock and the orders.
+    """Simulated plants. Their random choices come from the seed, so they are the same in every run.
 
     If `speed` is not 1, simulated time runs faster or slower than the clock (Decision 0036). Until the simulator is created,
     simulated time and the time of the clock are equal. In a cluster, they are equal until the first gateway starts. So a plant
