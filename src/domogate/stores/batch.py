@@ -18,9 +18,9 @@ import msgspec
 from sqlalchemy import ColumnElement, bindparam, insert, update
 from sqlalchemy.exc import IntegrityError
 
-from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
+from domogate.domain.commands import OrderEnd, OrderRecord, OrderState
 from domogate.domain.states import Report
-from domogate.stores.codec import NUL, decode_command
+from domogate.stores.codec import NUL, order_from_row, order_to_row
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Database, Transaction
 from domogate.stores.fencing import Fence, refuse_fenced
@@ -101,7 +101,7 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
             # The statement is also executed for unknown orders. It skips orders that have ended.
             ended.append((str(change.state), change.at, change.problem, change.order_id))
             answers.append(None)
-    tx.write(_INSERT, _COLUMNS, [_to_row(known[order_id], text) for order_id, text in texts.items()])
+    tx.write(_INSERT, _COLUMNS, [order_to_row(known[order_id], text) for order_id, text in texts.items()])
     tx.write(_MARK, ["at", "of_id"], [row for row in marked if row[1] not in texts])
     end_orders(tx, [row for row in ended if row[3] not in texts])
     return answers
@@ -121,30 +121,6 @@ def _ids_to_know(order_changes: Iterable[OrderChange]) -> set[str]:
         elif isinstance(change, MarkSent) and NUL not in change.order_id:
             ids.add(change.order_id)
     return ids
-
-
-def _to_row(record: OrderRecord, command: str) -> tuple[Any, ...]:
-    order = record.order
-    return (
-        order.id,
-        order.plant_id,
-        order.module_id,
-        command,
-        order.deadline,
-        str(record.state),  # `value` is a property that is written in Python.
-        record.queued_at,
-        record.sent_at,
-        record.ended_at,
-        record.problem,
-        order.user_id,
-    )
-
-
-def order_from_row(row: Iterable[Any]) -> OrderRecord:
-    """Make the record of an order from its row. `row` has all columns of the table `orders`, in the order of the table."""
-    order_id, plant_id, module_id, command, deadline, state, queued_at, sent_at, ended_at, problem, user_id = row
-    order = Order(order_id, plant_id, module_id, decode_command(command), deadline, user_id)
-    return OrderRecord(order, OrderState(state), queued_at, sent_at, ended_at, problem)
 
 
 class Unit(msgspec.Struct, eq=False):
@@ -194,37 +170,59 @@ def expire_units(units: Iterable[Unit], now: float) -> float:
 
 
 QUIET, LONGEST = 0.002, 0.005
-"""In seconds. The writer stops waiting for more callers if no caller came for `QUIET`, and after `LONGEST` at the latest."""
+"""In seconds. A group of writes is complete if no write came for `QUIET`, and `LONGEST` after its beginning at the latest."""
 
 
 class WriteQueue:
-    """The queue of writes. Callers on the event loop's thread add writes, and the writer thread takes them in groups."""
+    """The queue of writes. Callers on the event loop's thread add writes, and the writer thread takes them in groups.
+
+    Waking a thread takes CPU time. So the writer thread is woken when a group is complete, not by its first write.
+    """
 
     def __init__(self, most: int) -> None:
-        """`most` is the largest number of writes that the writer thread takes at once."""
+        """`most` is the largest number of writes that the writer thread takes at once. Call this on the event loop's thread."""
         self._most = most
+        self._loop = asyncio.get_running_loop()
         self._arrived = threading.Condition()
         self._pending: deque[Unit] = deque()
         self._wanted = inf
         """The number of writes for which the writer thread waits. It is infinite while the thread does not wait."""
         self._expected, self._woken = 1, False
+        self._timer: asyncio.TimerHandle | None = None
         self.closed = False
 
     def put(self, unit: Unit) -> None:
-        """Add a write to the queue. Raises RuntimeError if the queue is closed."""
+        """Add a write to the queue. Raises RuntimeError if the queue is closed. Call this on the event loop's thread."""
         if self.closed:
             raise RuntimeError("the store is stopped")
         self._pending.append(unit)
-        if len(self._pending) >= self._wanted:
-            with self._arrived:
-                self._wanted = inf  # The next writes need no lock.
-                self._arrived.notify()
+        number = len(self._pending)
+        if number >= self._wanted:
+            self._wanted = inf  # The next writes need no lock.
+            # Not now: the loop's thread keeps the interpreter until all ready callbacks have run.
+            self._loop.call_soon(self._notify)
+        elif number == 1:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_later(QUIET, self._end_group, 1, self._loop.time() + LONGEST)
+
+    def _end_group(self, seen: int, until: float) -> None:
+        """Wake the waiting writer thread if the group is complete. `seen` is the number of its writes `QUIET` seconds ago."""
+        number = len(self._pending)
+        if number > seen and self._loop.time() < until:
+            self._timer = self._loop.call_later(QUIET, self._end_group, number, until)
+        elif number and self._wanted < inf:
+            self._wanted = inf
+            self._notify()
+
+    def _notify(self) -> None:
+        with self._arrived:
+            self._arrived.notify()
 
     def wake(self) -> None:
-        """Let `take` return now, even if the queue is empty."""
-        with self._arrived:
-            self._woken = True
-            self._arrived.notify()
+        """Let `take` return now, even if the queue is empty. Can be called on any thread."""
+        self._woken = True
+        self._notify()
 
     def end_wake(self) -> bool:
         """Return True if `wake` was called after `take` last returned an empty list. Forget this call of `wake`."""
@@ -233,9 +231,8 @@ class WriteQueue:
             return woken
 
     def close(self) -> None:
-        with self._arrived:
-            self.closed = True
-            self._arrived.notify()
+        self.closed = True
+        self._notify()
 
     def expect(self, number: int) -> None:
         """Let `take` wait a short time until `number` more callers have queued a write.
@@ -254,20 +251,23 @@ class WriteQueue:
         interpreter.
         """
         with self._arrived:
-            self._wanted = 1
+            wanted = self._wanted = min(self._expected, self._most)
             if not self._pending and not self.closed and not self._woken:
-                self._arrived.wait(seconds)
+                self._arrived.wait(seconds)  # `put` and `_end_group` end this wait when the group is complete.
+            else:
+                self._wait_for_more(wanted)
+            self._wanted = inf
             if not self._pending:
                 self._woken, self._expected = False, 1
                 return []
-            wanted = self._wanted = min(self._expected, self._most)
-            deadline = time.monotonic() + LONGEST
-            seen = 0
-            while seen < len(self._pending) < wanted and not self.closed and time.monotonic() < deadline:
-                seen = len(self._pending)
-                self._arrived.wait(QUIET)
-            self._wanted = inf
             return [self._pending.popleft() for _ in range(min(len(self._pending), self._most))]
+
+    def _wait_for_more(self, wanted: float) -> None:
+        """Wait until the group is complete. Some of its writes came before the writer thread began to wait."""
+        deadline, seen = time.monotonic() + LONGEST, 0
+        while seen < len(self._pending) < wanted and not self.closed and time.monotonic() < deadline:
+            seen = len(self._pending)
+            self._arrived.wait(QUIET)
 
 
 def can_succeed_later(error: Exception, units: Sequence[Unit], database: Database) -> bool:

@@ -1,12 +1,12 @@
 """Converts values to JSON text for columns, and structs to rows. Also converts both back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from sqlalchemy import Row
 
-from domogate.domain.commands import Command
+from domogate.domain.commands import Command, Order, OrderRecord, OrderState
 from domogate.domain.devices import Capability, Metric
 from domogate.domain.events import ChangesLost, Event
 from domogate.domain.limits import Limits
@@ -93,3 +93,27 @@ def storable(words: str) -> str:
     Texts of devices and receivers may contain any character.
     """
     return words.encode("utf-8", "replace").decode().replace(NUL, "\N{REPLACEMENT CHARACTER}")
+
+
+def order_to_row(record: OrderRecord, command: str) -> tuple[Any, ...]:
+    order = record.order
+    return (
+        order.id,
+        order.plant_id,
+        order.module_id,
+        command,
+        order.deadline,
+        str(record.state),  # `value` is a property that is written in Python.
+        record.queued_at,
+        record.sent_at,
+        record.ended_at,
+        record.problem,
+        order.user_id,
+    )
+
+
+def order_from_row(row: Iterable[Any]) -> OrderRecord:
+    """Make the record of an order from its row. `row` has all columns of the table `orders`, in the order of the table."""
+    order_id, plant_id, module_id, command, deadline, state, queued_at, sent_at, ended_at, problem, user_id = row
+    order = Order(order_id, plant_id, module_id, decode_command(command), deadline, user_id)
+    return OrderRecord(order, OrderState(state), queued_at, sent_at, ended_at, problem)

@@ -14,8 +14,8 @@ from domogate.domain.commands import Command, Order, OrderEnd, OrderRecord, Orde
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.ports import Holdings, OrderFilter
-from domogate.stores.batch import AddOrders, MarkSent, end_orders, order_from_row
-from domogate.stores.codec import NUL, decode_command, storable, to_json
+from domogate.stores.batch import AddOrders, MarkSent, end_orders
+from domogate.stores.codec import NUL, decode_command, order_from_row, storable, to_json
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, repeats
 from domogate.stores.tables.devices import orders
