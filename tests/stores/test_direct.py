@@ -50,6 +50,40 @@ def list_direct_statements() -> list[DirectStatement]:
     return list(found.values())
 
 
+def add_many(tx: Transaction, ticket_ids: list[str], at: float, *, replacing: bool = False) -> None:
+    rows = [(ticket_id, at + number) for number, ticket_id in enumerate(ticket_ids)]
+    adding = tx.database.bulk(tx.database.upsert(used_tickets)) if replacing else ADD
+    adding.execute_tuples(tx.connection, used_tickets.columns.keys(), rows)
+
+
+def list_all(tx: Transaction) -> dict[str, float]:
+    return {row.id: row.expires_at for row in tx.connection.execute(select(used_tickets))}
+
+
+class TestManyRows:
+    """On SQLite, one statement inserts 32 or 8 rows; the rest of the rows are inserted one by one."""
+
+    @pytest.mark.parametrize("number", [0, 1, 7, 8, 9, 31, 32, 33, 40, 41, 107])
+    async def test_each_row_is_inserted_once(self, store: SqlStore, number: int) -> None:
+        names = [f"{one}" for one in range(number)]
+        await writes(add_many)(store, names, 5.0)
+        assert await writes(list_all)(store) == {name: 5.0 + one for one, name in enumerate(names)}
+
+    async def test_rows_with_the_same_key_replace_each_other_in_their_order(self, store: SqlStore) -> None:
+        names = [f"{one % 30}" for one in range(100)]
+        await writes(add_many)(store, names, 0.0, replacing=True)
+        assert await writes(list_all)(store) == {name: float(one) for one, name in enumerate(names)}
+
+    @pytest.mark.parametrize("twice", [0, 35, 41])
+    async def test_a_row_that_is_refused_refuses_all_without_their_values(self, store: SqlStore, twice: int) -> None:
+        names = [f"{one}" for one in range(42)]
+        await writes(add)(store, names[twice])
+        with pytest.raises(IntegrityError) as refused:
+            await writes(add_many)(store, names, 0.0)
+        assert refused.value.params is None
+        assert await writes(list_all)(store) == {names[twice]: 5.0}
+
+
 class TestDirectStatement:
     async def test_none_walks_through_a_whole_table(self, tmp_path: Path) -> None:
         """`test_engine.py` checks the other statements, but does not see direct statements."""

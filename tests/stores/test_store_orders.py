@@ -236,7 +236,7 @@ class TestPruning:
 
 
 class TestMerging:
-    async def test_many_commands_at_once_cost_two_commits_and_a_statement_for_each_table(
+    async def test_many_commands_at_once_cost_two_commits_and_a_few_statements_for_each_table(
         self, open_store: OpenStore, database_url: str
     ) -> None:
         filled_store = await open_store(database_url, HeldStore, gateway=False)
@@ -253,7 +253,9 @@ class TestMerging:
             )
         # The writer has taken the first of them before the others came.
         assert filled_store.commits - commits == 4
-        assert len([statement for statement in begun if statement.startswith("INSERT INTO orders")]) == 2
+        # On SQLite, the other 31 orders are three groups of 8 rows, and 7 more rows.
+        inserts = [statement for statement in begun if statement.startswith("INSERT INTO orders")]
+        assert len(inserts) == (5 if database_url.startswith("sqlite") else 2)
         assert len([statement for statement in ended if statement.startswith("UPDATE orders")]) == 2
         assert not [statement for statement in (*begun, *ended) if statement.startswith("SAVEPOINT")]
 
