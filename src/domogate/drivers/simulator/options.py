@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.plants import Module
 from domogate.drivers.declaration import OptionProblem, OptionSchema, inside
 from domogate.drivers.simulator.behaviour import Behaviour
 from domogate.drivers.simulator.power import LOADS
@@ -106,3 +107,14 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
 def describe_options(kind: DeviceKind) -> OptionSchema:
     properties = {name: option.describe() for name, option in OPTIONS.items() if option.is_of(kind)}
     return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def without_bad_options(module: Module) -> Module:
+    """Return the module without its wrong options. Then a device can be made for it.
+
+    The simulator still reports a module with wrong options as absent (`apply_options`).
+    """
+    bad = {path[0] for path, _ in find_option_problems(module.kind, module.options)}
+    if not bad:
+        return module
+    return msgspec.structs.replace(module, options={name: value for name, value in module.options.items() if name not in bad})

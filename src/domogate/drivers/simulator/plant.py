@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from domogate.common.log import get_logger
+from domogate.domain.commands import Command
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
-from domogate.domain.faults import DeviceOffline, DeviceRefused
+from domogate.domain.faults import CommandNotSupported, DeviceOffline, DeviceRefused
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.domain.reachability import Absence, AbsenceReason
@@ -19,7 +20,7 @@ from domogate.drivers.simulator.comfort import Heater, Light, Shutter
 from domogate.drivers.simulator.device import Device, Start, TimeScale
 from domogate.drivers.simulator.emergency import Emergency, EmergencyUnit
 from domogate.drivers.simulator.entrance import Activation, Camera, Lock
-from domogate.drivers.simulator.options import find_option_problems
+from domogate.drivers.simulator.options import find_option_problems, without_bad_options
 from domogate.drivers.simulator.power import EnergyMeter, Multisocket, Plug
 from domogate.drivers.simulator.remote import Gateway, Remote
 from domogate.drivers.simulator.rooms import Room
@@ -227,7 +228,7 @@ class SimulatedPlant:
         since = self._time_scale.simulated(attached.reported_at) if attached.reported_at else simulated_now
         start = Start(SeededRandom(self._seed, module.id), simulated_now, min(since, simulated_now), self._time_scale)
         return SimulatedModule(
-            module, kind(_without_bad_options(module), _with_times(state, now), start), last.state, last.reachable
+            module, kind(without_bad_options(module), _with_times(state, now), start), last.state, last.reachable
         )
 
     def _assign_rooms(self, now: float) -> None:
@@ -294,6 +295,17 @@ class SimulatedPlant:
         self._evolve(module, self._time_scale.simulated(now))
         return self.report(module, now)
 
+    def execute(self, module: SimulatedModule, command: Command, now: float) -> Report:
+        """Let the device execute the command. Raises CommandNotSupported if the device can never execute it."""
+        if module.device is None:
+            raise CommandNotSupported("a scene takes no commands")
+        simulated = self._time_scale.simulated(now)
+        module.device.evolve(simulated)
+        module.device.execute(command, simulated)
+        if module.device.moving:
+            self._moving[module.id] = module
+        return module.report(self.id, now, whole=True)
+
     def take_picture(self, module: SimulatedModule, now: float) -> Picture:
         """Return a picture of a camera that is on. Raises DeviceRefused if the camera is off or the module is not a camera."""
         simulated = self._time_scale.simulated(now)
@@ -322,22 +334,8 @@ class SimulatedPlant:
         ]
 
     def report(self, module: SimulatedModule, now: float, *, whole: bool = True) -> Report:
-        """Return the report of a module, with its readings since the last report.
-
-        `SimulatedModule.report` says when the report has the state.
-        """
+        """Return the report of a module. See `SimulatedModule.report`."""
         return module.report(self.id, now, whole=whole)
-
-
-def _without_bad_options(module: Module) -> Module:
-    """Return the module without its wrong options. Then a device can be made for it.
-
-    The simulator still reports a module with wrong options as absent (`apply_options`).
-    """
-    bad = {path[0] for path, _ in find_option_problems(module.kind, module.options)}
-    if not bad:
-        return module
-    return msgspec.structs.replace(module, options={name: value for name, value in module.options.items() if name not in bad})
 
 
 def _with_times(state: State | None, now: float) -> State | None:

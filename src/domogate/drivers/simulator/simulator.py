@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from domogate.common.log import get_logger
 from domogate.common.tasks import wait_for_event
 from domogate.domain.commands import Order
-from domogate.domain.faults import CommandNotSupported, DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.drivers.simulator.behaviour import Behaviour
@@ -146,15 +146,10 @@ class Simulator:
             await self._wait_until_deadline(order.deadline)
         if module.behaviour is Behaviour.REFUSING:
             raise DeviceRefused("the device refuses all commands")
-        if module.device is None:
-            raise CommandNotSupported("a scene takes no commands")
         now = self._clock.now()
         if now >= order.deadline:
             raise DeviceTimeout("the order came after its deadline")
-        simulated = self._time_scale.simulated(now)
-        module.device.evolve(simulated)
-        module.device.execute(order.command, simulated)
-        report = plant.read(module, now)
+        report = plant.execute(module, order.command, now)
         if plant.in_motion:
             self._motion.set()
         return report

@@ -305,13 +305,12 @@ def _meter(state: EnergyMeterState) -> _Values:
 
 
 _MOST = 1e15  # The contract does not limit the count of a meter. But sums of much larger numbers could overflow.
-_LIMITS = {Unit.WATT: (0, _MOST), Unit.WATT_HOUR: (0, _MOST), Unit.PERCENT: (0, 100)}
+_ANY = (-_MOST, _MOST)
+_LIMITS: dict[Unit, tuple[float, float]] = {Unit.WATT: (0, _MOST), Unit.WATT_HOUR: (0, _MOST), Unit.PERCENT: (0, 100)}
 
 
 def _readings(readings: Iterable[tuple[str, Reading | None]]) -> _Values:
-    return [
-        (what, reading.value, *_LIMITS.get(reading.unit, (-_MOST, _MOST))) for what, reading in readings if reading is not None
-    ]
+    return [(what, reading.value, *_LIMITS.get(reading.unit, _ANY)) for what, reading in readings if reading is not None]
 
 
 _LIMITED: dict[type, Callable[[Any], _Values]] = {
@@ -326,13 +325,14 @@ _LIMITED: dict[type, Callable[[Any], _Values]] = {
 def find_breach(report: Report) -> str | None:
     """Return a text about the first value in the report that is outside its limits or not a number. None if there is none."""
     try:
-        bounded = _LIMITED.get(type(report.state))
-        values = [] if bounded is None else bounded(report.state)
-        if report.readings:
-            values += _readings(report.readings)
-        for what, value, low, high in values:
+        list_values = _LIMITED.get(type(report.state))
+        for what, value, low, high in () if list_values is None else list_values(report.state):
             if not low <= value <= high:
                 return f"{what} is {value}, outside {low}..{high}"
+        for what, reading in report.readings:
+            low, high = _LIMITS.get(reading.unit, _ANY)
+            if not low <= reading.value <= high:
+                return f"{what} is {reading.value}, outside {low}..{high}"
     except (AttributeError, TypeError) as error:
         return f"not a valid report: {error}"
     return None

@@ -44,9 +44,7 @@ class DrivenPlant:
         """
         self.id = plant_id
         self._context = context
-        self._clock = context.clock
-        self._recorder = context.recorder
-        self._orders = context.orders
+        self._clock, self._recorder, self._orders = context.clock, context.recorder, context.orders
         self._on_stopping = on_stopping
         earlier = None if after is None else after.stopping
         self._attachment = Attachment(
@@ -206,6 +204,8 @@ class DrivenPlant:
         If an earlier order with this id is stored, return its answer and send nothing. But raise OrderKeyTaken if `order.once`
         is True or that order has another command or module. Also raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal.
         """
+        if order.is_new and self._context.holdings is None:  # No other request and no other gateway has this id.
+            return await self._calls.run(order.deadline, partial(self._execute, order)).wait()
         first, outcome = (order, None) if order.once else self._outcomes.get(order.id, (order, None))
         if outcome is None or outcome.has_failed():
             outcome = self._calls.run(order.deadline, partial(self._execute, order))
