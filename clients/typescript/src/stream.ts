@@ -1,4 +1,4 @@
-/** Event streams that continue after a lost connection, without losing an event. */
+/** Event streams that continue after a lost connection with the first missed event. */
 
 import type { Caller } from "./caller.js";
 import { DeadlineExceeded, DomogateError, NoAnswer, Refused, StreamEnded } from "./errors.js";

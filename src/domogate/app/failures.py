@@ -17,9 +17,9 @@ from domogate.http_api.problems import problem_of
 
 
 def build_failure_answers(own_apis: Iterable[bytes]) -> dict[bytes, FailureAnswer]:
-    """Return a function for each family, each of our own APIs and /auth, by its first path segment.
+    """Return a dict from first path segments to functions, for all families, our own APIs and /auth.
 
-    The function makes the answer after an unexpected exception, or if the database cannot be reached.
+    Each function makes the answer after an unexpected exception, or if the database cannot be reached.
     `own_apis` are the first path segments of our own APIs.
     """
     return {

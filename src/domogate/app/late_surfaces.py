@@ -80,8 +80,8 @@ def build_late_surfaces(gateway: "Gateway") -> dict[bytes, LateSurface]:
 async def _build(module: str, gateway: "Gateway") -> Mapping[bytes, Any]:
     """Import the module and build its surfaces on a thread, so that other requests do not wait.
 
-    Building the surfaces imports more modules, because their packages import a name when it is first used. So the
-    surfaces are also built on the thread.
+    More modules are imported while the surfaces are built: some packages import a module only when a name of this module is
+    first used. So the surfaces are also built on the thread.
     """
 
     def build() -> Mapping[bytes, Any]:

@@ -63,7 +63,7 @@ def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool 
 
 
 def open_part(part: type[S], settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, **options: bool) -> S:
-    """Return an object of the class `part` for the database in the settings. The class is a subject, or the whole store.
+    """Return an object of the class `part` for the database in the settings. The class stores one subject or all.
 
     `options` are other arguments of this class.
     """

@@ -200,7 +200,7 @@ class Supervisor:
                 loop.remove_signal_handler(number)
 
     def _on_signal(self) -> None:
-        """Handle a signal to stop. At the first signal, all processes drain. At the second, each process gets SIGTERM."""
+        """Handle a signal to stop. At the first signal, all processes drain. At the second, they abort their requests."""
         if self._stopping.is_set():
             for process in self._running.values():
                 with suppress(ProcessLookupError):  # The process has just ended.

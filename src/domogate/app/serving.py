@@ -100,8 +100,8 @@ async def serve_for_tests(
 ) -> None:
     """Run a gateway with the test API until SIGTERM or SIGINT. `folder` is an empty folder for the data.
 
-    `prepare` may add initial data. Its arguments are the tools for these data, and the token for the management API. Raises
-    Invalid if the estate file `document` has mistakes.
+    `prepare` may add initial data. Its arguments are the `Tools` (the store and its services) and the token for the management
+    API. Raises Invalid if the estate file `document` has mistakes.
     """
     from domogate.app.kit_data import KitData  # Only tests of applications need the test kit.
     from domogate.app.resettable import ResettableGateway
@@ -149,7 +149,7 @@ async def _run(
     tls: server.Tls | None,
     **options: Any,
 ) -> None:
-    """Run the server with the settings. `options` are other arguments of `server.run`."""
+    """Run the server with the settings. `options` are further arguments for `server.run`."""
     await server.run(
         application,
         listening,

@@ -42,9 +42,9 @@ _ADDRESS = re.compile(
 
 
 async def collect(settings: Settings, findings: list[Finding], log: Path | None) -> dict[str, str]:
-    """Return the files of the bundle by their names. `findings` has the results of the doctor.
+    """Return the files of the bundle by their names. `findings` has the results of `domogate doctor`.
 
-    If the doctor could not decrypt the secrets in the database, no file is about the content of the database.
+    If this command could not decrypt the secrets in the database, the bundle has no file about the content of the database.
     """
     files = {
         "README.txt": ABOUT,

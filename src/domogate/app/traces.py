@@ -19,7 +19,7 @@ class Tracing(Protocol):
     """Wraps the parts of a gateway, so that their work has spans."""
 
     messages: MessageTrace | None
-    """The traces of messages between gateways. None without traces."""
+    """Records the traces of messages between gateways. None if the gateway records no traces."""
 
     @property
     def listeners(self) -> Sequence[Listener]:
@@ -40,7 +40,7 @@ def _same(part: T, /) -> T:
 
 
 class NoTraces:
-    """Implements Tracing for a gateway that records no traces: each `wrap` method returns its argument unchanged."""
+    """Implements Tracing for a gateway that records no traces: the methods `wrap…` return their argument unchanged."""
 
     messages: MessageTrace | None = None
     listeners: Sequence[Listener] = ()

@@ -9,8 +9,8 @@ from domogate.services.authorization import Authorization, OAuthError, OAuthFaul
 
 class TokenEndpoints:
     """The endpoints for applications. Each endpoint accepts a posted form; `userinfo` also accepts GET. The answers are JSON,
-    but the answer of `revoke` has no body. All endpoints except `userinfo` raise an error for a refused request; `answer_error`
-    makes the answer.
+    but the answer of `revoke` has no body. All endpoints except `userinfo` raise an error for a refused request. `answer_error`
+    makes the answer from this error.
     """
 
     def __init__(self, authorization: Authorization, *, max_body: int) -> None:

@@ -89,7 +89,8 @@ def command(
     The first parameter of the function gets the Settings. The other parameters become options and arguments of the command.
     The settings in `flags`, and --config, become options too.
 
-    `loop` gets the arguments of the command. It returns a function that makes the event loop, or None for the usual event loop.
+    `loop` is a function that gets the arguments of the command. It returns another function, which makes the event loop, or
+    None for the usual event loop.
 
     The registered function may have a parameter `given`. This parameter gets the names of the settings that a flag or an
     environment variable sets.

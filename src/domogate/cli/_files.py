@@ -1,7 +1,8 @@
 """Files that commands write. A file is written completely or not at all.
 
-`open_output` and `write_file` replace an existing file. So a command with the flag --force calls `check_free` first:
-`check_free` refuses an existing file if --force is not given. `backup` also has --replace-larger, which includes --force.
+`open_output` and `write_file` replace an existing file. So a command that has a flag --force calls `check_free` first:
+`check_free` refuses an existing file if the user did not give --force. The command `backup` also has the flag
+--replace-larger: it includes --force, and also replaces a backup with more content than the new backup.
 """
 
 import os

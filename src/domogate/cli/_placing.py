@@ -32,9 +32,9 @@ def place_modules(
     """Add new modules to the rooms of an estate file. Return the new text, and the modules that were not added (`left`).
 
     The name of each module is matched with `pattern`. The group `room` of the match names the room (see `match_names`), and the
-    rest of the name becomes the module's name. A module is not added in three cases. Its name does not match. The group does
-    not name exactly one room. The room or its modules are written in braces or brackets. In these cases, `left` has the module
-    with the reason.
+    rest of the name becomes the module's name. A module is not added in three cases: its name does not match; the group does
+    not name exactly one room; or the room or its modules are written in braces or brackets. In these cases, `left` has the
+    module with the reason.
 
     A module that is already in the file is not added again. A bridge, such as Zigbee2MQTT, is a module of the kind gateway. It
     serves the whole plant. So it is ignored if it matches no room.

@@ -30,7 +30,7 @@ TestEstate = Annotated[
 ]
 
 _FIXED = ("data", "database", "cluster", "nats")
-"""Settings that a gateway for tests cannot have: its data are in a temporary folder, and each reset replaces them."""
+"""Settings that must not be set together with --testing: a gateway for tests keeps its data in a temporary folder."""
 
 
 def choose_loop(arguments: Mapping[str, Any]) -> LoopFactory | None:
@@ -43,7 +43,7 @@ def choose_loop(arguments: Mapping[str, Any]) -> LoopFactory | None:
 
 
 def check_testing(settings: Settings, given: frozenset[str]) -> None:
-    """Raises WrongUsage if a setting is set that a gateway for tests cannot have (`_FIXED`).
+    """Raises WrongUsage if a setting of `_FIXED` is set.
 
     `given` has the names of the settings that a flag or variable sets.
     """

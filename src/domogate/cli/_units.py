@@ -1,7 +1,7 @@
 """Fills in the templates of the files for systemd.
 
-The build of the documentation imports this module without the packages of the gateway. So this module must not import these
-packages.
+The build of the documentation imports this module where the Python packages that the gateway needs are not installed. So this
+module must import none of these packages.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """`domogate clock …`: shows whether the clock of the gateways is right, and confirms that it is right.
 
-If the last time that a gateway stored is far from the present time of the clock, no old data is pruned.
+A running gateway stores the time of its clock again and again. If the newest stored time is far from the present time of the
+clock, no old data is pruned.
 """
 
 import click

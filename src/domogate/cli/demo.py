@@ -73,8 +73,9 @@ async def demo(
 
 
 def _publish(file: EstateFile) -> Demo:
-    """Return the passwords and the subscription key of the demo, which the pages use. They are public: `domogate demo` prints
-    them too.
+    """Return the users with their passwords and the subscription key of the demo, for the pages.
+
+    With them, the pages log a user in with one click, and call the families. They are public: `domogate demo` prints them too.
     """
     users = tuple(
         DemoUser(user.email, user.name, file.passwords[user.id], user.operator)

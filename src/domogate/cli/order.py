@@ -52,7 +52,7 @@ async def list_orders(
 @command(commands, "show")
 async def show(
     settings: Settings,
-    order: Annotated[str, argument("ID", "Id of the order. If the command had an idempotency key, the id is this key.")],
+    order: Annotated[str, argument("ID", "Id of the order. In the management API, an idempotency key is the id.")],
     as_json: AsJson = False,
 ) -> None:
     """Show one order and its outcome."""

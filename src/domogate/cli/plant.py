@@ -1,4 +1,7 @@
-"""`domogate plant …`: lists, removes and restores plants, and changes who may use them. The estate file has their content."""
+"""`domogate plant …`: lists, removes and restores plants, and changes who may use them.
+
+The estate file says what is in a plant.
+"""
 
 from typing import Any
 

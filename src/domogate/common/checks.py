@@ -13,7 +13,10 @@ def between(low: float, high: float) -> Callable[[float], float]:
 
 
 MOST = 1e10
-"""The greatest value that `positive` accepts: 317 years in seconds. A much longer period could end after the year 9999."""
+"""The greatest value that `positive` accepts: 317 years in seconds.
+
+A period of thousands of years could end after the year 9999, the last year of Python's dates.
+"""
 
 
 def positive(value: float) -> float:

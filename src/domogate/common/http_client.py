@@ -15,8 +15,8 @@ def open_session(
 ) -> "aiohttp.ClientSession":
     """Return an HTTP client whose requests may take at most `deadline` seconds.
 
-    The client ignores the proxy variables and the netrc file of the environment: only the URL that the operator configured
-    counts.
+    The client ignores the proxy variables and the netrc file of the environment. So a request goes directly to the host of its
+    URL, and no password is added.
     """
     import aiohttp
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _LONGEST_WANTED = 60
-"""The length in characters up to which a similar name is searched. For longer texts, the search would take too long."""
+"""The longest text, in characters, for which `find_near` searches. The search for a longer text would take too long."""
 
 
 def space_words(name: str) -> str:
@@ -17,8 +17,8 @@ def match_names(wanted: str, names: Sequence[str]) -> list[int]:
 
     If no name is equal, return the indexes of the names that end with the words of `wanted`.
 
-    Upper and lower case count as the same. Spaces, dashes, dots, slashes and underscores count as the same. So `203` and
-    `room_203` mean `Room 203`.
+    Upper and lower case count as the same. Spaces, dashes, dots, slashes and underscores count as the same. For example,
+    `room_203` is equal to `Room 203`, and `Room 203` ends with the words of `203`.
     """
     words, every = space_words(wanted).casefold(), [space_words(name).casefold() for name in names]
     equal = [index for index, name in enumerate(every) if name == words]

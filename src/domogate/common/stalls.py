@@ -30,9 +30,9 @@ class StallMeter:
             self._timer.cancel()
 
     def seconds(self) -> float:
-        """Return the longest time, in seconds, for which a stall can have delayed a message that is handled now.
+        """Return the longest delay, in seconds, that a stall of this process can have caused for a message that it handles now.
 
-        Only a stall that has just ended counts, because an earlier stall did not delay this message.
+        Stalls that ended more than `_KEPT` seconds ago do not count: they did not delay this message.
         """
         now = time.monotonic()
         running = max(0.0, now - self._expected)

@@ -1,8 +1,8 @@
 """A strict JSON parser.
 
-It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting. RFC 8259 does
-not allow NaN and Infinity, but Python's own parser does. RFC 8259 lets each parser decide about the other refused texts, so two
-programs could read such a text differently.
+It refuses duplicate keys, NaN and Infinity, lone surrogates, deep nesting, and numbers that are too large: integers with more
+digits than `int` accepts, and other numbers that do not fit a float. RFC 8259 does not allow NaN and Infinity, but Python's own
+parser does. RFC 8259 lets each parser decide about the other refused texts, so two programs could read such a text differently.
 """
 
 import json

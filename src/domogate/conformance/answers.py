@@ -20,7 +20,7 @@ _ARRAYS = {
 
 
 def check_answers(session: Session, subjects: Subjects, families: tuple[str, ...]) -> None:
-    """Read one plant and one module of each kind. Compare the ids in the answers with the ids in the paths."""
+    """Send each operation whose answers have ids of a plant or module. Compare these ids with the ids in the path."""
     for operation in (E2, E3, E7, E8, E9, E11, E12, E13, E15):
         ids = next(iter(subjects.ids_for(operation)), None)
         if operation.family not in families or ids is None:

@@ -61,7 +61,8 @@ def as_json(outcome: Outcome) -> str:
 def as_junit(outcome: Outcome) -> str:
     """Return the report of a conformance run as JUnit XML.
 
-    It has one test case for each checked rule, and for each unchecked rule of an operation.
+    It has one test case for each rule that was checked. If a rule was not checked for an operation, there is a skipped test
+    case for this rule and this operation.
     """
     broken: dict[str, list[Finding]] = {}
     for finding in outcome.findings:

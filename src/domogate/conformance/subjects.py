@@ -30,7 +30,7 @@ Ids = dict[str, str]
 
 
 class Subjects:
-    """The ids for the paths of the operations. `modules` has the ids of each kind of module."""
+    """The ids for the paths of the operations. `modules` has, for each kind, the ids of the modules and of their plants."""
 
     def __init__(self) -> None:
         self.plants: list[str] = []

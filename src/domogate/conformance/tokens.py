@@ -17,7 +17,7 @@ _SHOWN = b"grant_type=refresh_token&client_id=$CLIENT_ID&client_secret=$CLIENT_S
 
 
 class TokenEndpoint(NamedTuple):
-    """The token endpoint, and an application that is registered there. `refresh_token` is empty if the caller gave none."""
+    """The token endpoint, and an application that is registered there. `refresh_token` is empty if none was given."""
 
     client: Client
     client_id: str

@@ -31,7 +31,7 @@ DATE_TIME: Schema = {
     "format": "local-time",
     "pattern": f"^{_DATE.replace('T', '[Tt]')}(\\.[0-9]+)?([Zz]|[+-][0-9]{{2}}:[0-9]{{2}}){_END}",
 }
-"""A time of RFC 3339. jsonschema checks its format `date-time` only with a package that a gateway does not have."""
+"""A time of RFC 3339. jsonschema can check the format `date-time` only with one more package, so `is_time` checks the time."""
 NUMBER_3_TO_40: Schema = {"type": "string", "pattern": f"^(([3-9]|[12][0-9]|3[0-9])([.,][0-9]+)?|40([.,]0+)?){_END}"}
 WORDS, DIGITS = f"^[\\w\\s:.,_-]*{_END}", f"^[0-9]*{_END}"
 
@@ -58,7 +58,7 @@ def said(rule: str, sentence: str, schema: Schema) -> Schema:
 
 
 def record(section: str, fields: dict[str, tuple[str, Schema]], required: tuple[str, ...] = (), sentence: str = "") -> Schema:
-    """Return the schema of an object. `fields` has a sentence and a schema for each field.
+    """Return the schema of an object. `fields` has a sentence and a schema for each field; `required` names required fields.
 
     The id of the rule about a field is the section and the name of the field. `sentence` is the rule about the whole object.
     """

@@ -19,7 +19,8 @@ _PATH = "/homes/{homeId}/modules/{moduleId}/faults"
 class NewOwnFault(InputModel, frozen=True):
     """A fault to inject, and for how long.
 
-    `battery` and `failure` are refused, because they need a value. The management API and `domogate fault inject` inject them.
+    The faults `battery` and `failure` need a value, so they are refused here. An operator can inject them with the management
+    API or with `domogate fault inject`.
     """
 
     fault: InjectedFault

@@ -81,7 +81,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 def find_removal(entry: AuditEntry) -> Removal | None:
-    """Return the removal that this entry records. Return None if the entry records something else."""
+    """Return the removal of old records that this entry describes, or None if the entry is about something else."""
     up_to = entry.detail.get(_UP_TO, "")
     if entry.action != REMOVED or not (up_to.isascii() and up_to.isdigit()):
         return None

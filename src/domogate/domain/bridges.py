@@ -21,7 +21,7 @@ class BridgePlan(msgspec.Struct, frozen=True, kw_only=True):
     commands: bool = False
     """Whether MQTT messages can command modules. Otherwise the bridge only publishes states."""
     doors: bool = False
-    """Whether MQTT messages can also open locks and use cameras."""
+    """Whether MQTT messages can also open locks, activate relays and use cameras."""
     announced_under: str = ""
     """The first part of the topics of announcements for Home Assistant. Empty means no announcements."""
     active: bool = True

@@ -77,8 +77,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     """The reason why deliveries wait: the failure of the receiver, or what the user must do first. Empty if there is none.
 
-    If refused events are pending, it is the problem of the oldest of them. If an event has just become a dead letter, it is the
-    problem of this event until `position` is stored again.
+    If events that the receiver refused are pending, it is the problem of the oldest of them. Otherwise, when an event has
+    become a dead letter, it is the problem of this event, until `position` is stored the next time.
     """
     ended_at: float | None = None
     ended_why: str = ""

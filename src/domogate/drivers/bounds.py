@@ -13,7 +13,7 @@ NO_COLORS = "this light has no colours"
 
 
 def check_bounds(what: str, value: float | None, low: float, high: float) -> None:
-    """Raises CommandNotSupported if the value is outside the bounds. None is accepted. `what` is the name of the value."""
+    """Raises CommandNotSupported if the value is outside the bounds, but not if it is None. `what` is the name of the value."""
     if value is not None and not low <= value <= high:
         raise CommandNotSupported(f"{what} must be within {low:g}..{high:g}")
 

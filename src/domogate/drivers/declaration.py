@@ -95,7 +95,7 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
     build: Callable[[str, str | None, str | None], S] | None = None
     """Builds settings with one connection, from its URL, user name and password. Raises ValueError if one of them is wrong.
 
-    It is None if operators cannot set a connection in the console.
+    The field is None if operators cannot set a connection in the console.
     """
 
     def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:

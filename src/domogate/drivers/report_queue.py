@@ -19,7 +19,8 @@ BATCH = 20
 SHARE, LONGEST_SHARE = 4.0, 5.0
 """After a batch, the queue waits `SHARE` times as long as the batch took. So the recorder has time for other work.
 
-The queue waits at most `LONGEST_SHARE` seconds. The reason: a batch may also take a long time if the gateway itself was busy.
+The queue waits at most `LONGEST_SHARE` seconds. Without this limit, it would wait too long after a batch that took a long time
+only because the gateway itself was busy.
 """
 RETRY = 1.0
 """In seconds: the pause before a refused batch is sent again.
@@ -123,7 +124,7 @@ class ReportQueue:
         """Modules with the times from which they may report."""
         self._sent_at: dict[Id, float] = {}
         self._recovered_at: dict[Id, float] = {}
-        """The time from which a module may again report `BURST` changes without a pause."""
+        """For each module: the time from which it may again report `BURST` changes without a pause."""
         self._sending: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._sleeping_until = 0.0

@@ -20,9 +20,9 @@ class AnswerAfterWrite:
     """
 
     def __init__(self, app: ASGIApp, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> None:
-        """`newest` returns a number that grows with each change of this gateway.
+        """`newest` returns a number that grows with each change that this gateway commits.
 
-        `wait` waits until the other gateways know all changes of this gateway.
+        `wait` waits until the other gateways know all these changes.
         """
         self._app = app
         self._newest = newest

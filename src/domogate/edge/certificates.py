@@ -20,7 +20,7 @@ _Signature = tuple[tuple[int, ...] | None, ...]
 
 
 class Tls:
-    """A certificate with its chain and its private key, two PEM files. `load` must be called before `context` is used."""
+    """A certificate with its chain, and its private key: two PEM files. `load` must be called before `context` is used."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self.certificate, self.key = certificate, key
@@ -60,10 +60,10 @@ class Tls:
         self._context, self.end, self._seen = context, end, signature
 
     def refresh(self) -> None:
-        """Use the certificate in the files if they have changed. If it cannot be used, keep the old one.
+        """If the files have changed, use the certificate that is in them now. If it cannot be used, keep the old certificate.
 
-        The two files are not written at the same moment, so for a short time they may not belong together. Because of this, a
-        failure is logged only if the next call finds the same files.
+        The files of the certificate and of its key are not written at the same moment. So for a short time, the key may not fit
+        the certificate. Because of this, a failure is logged only if the next call finds the files unchanged.
         """
         signature = self._sign()
         if signature in (self._seen, self._told):

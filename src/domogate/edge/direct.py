@@ -60,7 +60,7 @@ class DirectRequest(msgspec.Struct, frozen=True):
     body_size: int
     keep_alive: bool
     notes: dict[str, Any] = {}
-    """The notes (`Request.notes`) that all requests with this header section share."""
+    """Values computed from this header section (`Request.notes`). All requests with this header section share them."""
 
 
 class DirectApp(Protocol):

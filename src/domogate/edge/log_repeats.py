@@ -18,7 +18,7 @@ from domogate.common.log import values_of
 _PERIODS = (10.0, 60.0, 600.0)
 """In seconds: how long failures of one cause are counted before a line says how many there were.
 
-The three values are for the first line, the second line, and every later line.
+The three values are for the first line with a count, the second such line, and every later one.
 """
 _MOST_CAUSES = 200
 _LONGEST_REASON = 200

@@ -166,7 +166,7 @@ class RecentLines:
 
 
 recent_lines = RecentLines()
-"""The last lines of this process."""
+"""The last lines of the log of this process."""
 
 
 class _KeepingHandler(logging.StreamHandler[TextIO]):

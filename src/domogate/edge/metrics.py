@@ -99,7 +99,7 @@ class Metrics:
         self._name_api = name_api
         self.in_flight = 0
         self.prepare: Callable[[], Awaitable[None]] | None = None
-        """Awaited each time before Prometheus fetches the metrics: this function reads the present values of some metrics."""
+        """Awaited at each scrape, before the answer is made: this function reads the present values of some metrics."""
         self._metrics: list[_Metric] = []
         self._durations: dict[tuple[str, int], Durations] = {}
         self._refused: dict[int, int] = {}

@@ -35,7 +35,7 @@ _NOTICE = 0.3
 In this time a balancer stops sending requests to the gateway. Each answer tells its client to use a new connection.
 """
 _TICK = 0.05
-"""In seconds. During a drain, connections are checked at this interval."""
+"""In seconds. During a drain, the server looks for idle connections at this interval, and closes them."""
 _DATE_PERIOD = 1.0
 """In seconds. The header `Date` of the answers is renewed at this interval."""
 _HSTS = ("strict-transport-security", "max-age=31536000")

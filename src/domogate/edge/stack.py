@@ -37,7 +37,7 @@ REQUEST_ID = "domogate.request_id"
 _READ_HEADERS = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))
 _HEALTH = frozenset(("/healthz", "/readyz"))
 GATEWAY_ID = b"x-gateway-id"
-"""The header of /readyz with the id that the gateway has in its database while it runs."""
+"""The header of /readyz with the id of this gateway. The database has this id in the list of running gateways."""
 _LOGGED_PATH = 500
 """Number of bytes of a path that a log line shows."""
 _CLIENT_GONE = 499

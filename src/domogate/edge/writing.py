@@ -3,7 +3,7 @@
 from domogate.edge.direct import DirectConnection
 
 WRITER = "domogate.writer"
-"""The key in the ASGI scope for the connection.
+"""The key under which the ASGI scope contains the connection.
 
 An app with a long answer uses `write_now` and `until_writable` of the connection. ASGI's `send` is not suitable: it
 needs a task, and it cannot say whether the client has read the earlier parts.

@@ -1,6 +1,7 @@
 """Checks that a schema cannot express. For example, ids must be unique, and references between records must exist.
 
-The checks also run on a document with other mistakes, so all mistakes are reported together. The checks skip malformed parts.
+The checks also run on a document that breaks the schema, so all mistakes are reported together. The checks skip
+malformed parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

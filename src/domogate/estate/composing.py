@@ -25,7 +25,7 @@ _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]").search
 TakePlant = Callable[[Mapping, int, Node], None]
 """A function that is called with each plant.
 
-Its arguments are the part of the document before the plant, the number of the plant, and the plant.
+Its arguments are the part of the document before the plant, the index of the plant, and the plant.
 """
 
 _PASSED_ON = Scalar("", True, 0, 0)

@@ -25,7 +25,7 @@ _TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def emit_lists(lists: Mapping[str, Iterable[Any]]) -> Iterator[str]:
-    """Yield the text of a document with these lists. Each piece has one entry of a list."""
+    """Yield the text of a document with these lists. Each piece has one entry of a list, or an empty list."""
     for number, (key, items) in enumerate(lists.items()):
         head = f"\n{key}:" if number else f"{key}:"
         for item in items:

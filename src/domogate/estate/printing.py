@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 
 def print_estate(estate: Estate) -> str:
-    """Return the text of the file. Values that equal their default are not written.
+    """Return the estate as the text of an estate file. Values that equal their default are not written.
 
     Passwords, keys and client secrets are written as hashes. But `totpSecret` is the secret itself.
     """

@@ -1,4 +1,4 @@
-"""Reads a correct file of simple YAML or short JSON quickly. For YAML, the memory does not grow with the number of plants.
+"""Reads a correct file of simple YAML or short JSON quickly. For YAML, the used memory does not grow with the number of plants.
 
 The quick scan does not explain mistakes. If it does not accept the file, the YAML parser must read the file from its beginning.
 """
@@ -28,7 +28,7 @@ class QuickScan:
 
     def run(self, text: TextIO) -> EstateFile | None:
         """Return the content of the file without its plants. Return None if the file may have a mistake, or is neither
-        simple YAML nor short JSON (`MOST_TEXT`).
+        simple YAML nor short JSON (at most `MOST_TEXT` characters).
 
         Raises UnicodeDecodeError if the file is not UTF-8.
         """

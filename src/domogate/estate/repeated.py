@@ -11,7 +11,7 @@ from typing import Any
 HEAD = ("id", "internalId", "name")
 """The keys whose values differ between repeated records. They are the first keys of a record in an export."""
 MARK = "\0"
-"""The beginning of a list item that stands for a repeated record. A file cannot contain this character."""
+"""The first character of a line that replaces a repeated record. An estate file cannot contain this character."""
 MOST_RESTS = 1_000
 """The greatest number of different rests for which results are cached. The rest of a record is its lines after HEAD."""
 _LONGEST = 400

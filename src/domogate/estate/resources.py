@@ -1,11 +1,11 @@
-"""Files in the package: the demo estate with its terms of use, and the JSON Schema of the format."""
+"""Files in the package: the demo estate with its terms of use, and the JSON Schema of the estate file."""
 
 from importlib.resources import files
 from pathlib import Path
 
 
 def demo_text() -> str:
-    """Return the demo estate, as an estate file."""
+    """Return the text of the estate file of the demo."""
     return (files("domogate.estate") / "demo.yaml").read_text(encoding="utf-8")
 
 

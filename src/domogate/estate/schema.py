@@ -1,7 +1,7 @@
 """Checks a document against the JSON Schema of the format.
 
-A correct file of simple YAML or short JSON is checked without jsonschema. So jsonschema is imported only when a file needs it
-(Decision 0098).
+`QuickReader` checks a correct file of simple YAML or short JSON without the Python package jsonschema. So this package is
+imported only for other files (Decision 0098).
 """
 
 import json

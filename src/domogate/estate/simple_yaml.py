@@ -117,7 +117,7 @@ def _split_parts(blocks: Iterator[str]) -> Iterator[tuple[str, str]]:
 def _blocks(text: TextIO, begin: str | None) -> Iterator[str]:
     """Yield the text in blocks of whole lines. `begin` is the first block, if the caller has read it already.
 
-    Raises NotSimple if a line is too long or has odd characters.
+    Raises NotSimple if a line is too long, or has a character that `has_odd_characters` finds.
     """
     block, rest = text.read(BLOCK) if begin is None else begin, ""
     while block:
@@ -174,8 +174,8 @@ class _Block:
     All methods raise NotSimple if the rows are not simple YAML.
 
     `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` has the records
-    that `Repeats.cut` took out of the text. In the place of each record, `rows` has a list item with MARK and the index of the
-    record.
+    that `Repeats.cut` took out of the text. In the place of each record, `rows` has a list item with `MARK` and the index of
+    the record.
     """
 
     def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw], repeated: Sequence[RepeatedRecord] = ()) -> None:

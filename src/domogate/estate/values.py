@@ -32,7 +32,7 @@ class SchemaGuide:
         self._fixed: dict[int, list[Schema] | None] = {}
         """By `id(schema)`: the parts of the schema that apply to every node, or None if the parts depend on the node."""
         self._text: dict[int, bool] = {}
-        """By `id(schema)`: whether the schema expects text. Only for schemas whose parts do not depend on the node."""
+        """By `id(schema)`: whether the schema expects text. Only for schemas of which the same parts apply to every node."""
         self._by_word: dict[tuple[int, str], list[Schema]] = {}
 
     def to_data(self, node: Node) -> Any:
@@ -131,8 +131,8 @@ def types_of(schema: Schema) -> list[str]:
 def condition_holds(condition: Schema, value: Any) -> bool:
     """Return whether the value fulfils `condition`, which is an `if` of the schema of the estate file.
 
-    The condition names a type or some keys. The keys must exist, and only certain words are allowed as their values. `value` is
-    a node of the YAML file, or the data that was made from the node.
+    If the condition names a type, the value must have this type. If it names keys, the value must have these keys, each with
+    one of the words that the condition lists for the key. `value` is a node of the YAML file, or the data made from the node.
     """
     if "type" in condition:
         return isinstance(value, Scalar | str) if condition["type"] == "string" else isinstance(value, Mapping | dict)

@@ -1,10 +1,10 @@
 """The fabric of a cluster: orders, questions and requests for pictures go over NATS to the gateway that drives the plant.
 
 In this module, all three are called requests. Each shard has one NATS subject. A gateway subscribes to the subjects of the
-shards that it holds. A request about a plant that this gateway drives does not use NATS. Messages on three more subjects wake
-up other gateways. One subject is for commits. One is for gateways that have joined or left the cluster, or have released
-shards. One is for gateways that have subscribed to shards. These messages have no content. Messages on one more subject say how
-many HTTP requests were admitted.
+shards that it holds. A request about a plant that this gateway drives does not use NATS. There are three more subjects for
+messages without content. A gateway sends a message on the first when it has committed changes. It sends one on the second when
+it has joined or left the cluster, or has released shards. It sends one on the third when it has subscribed to shards. Messages
+on one more subject say how many HTTP requests a gateway has admitted.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class NatsFabric:
         spread: Callable[[float], Awaitable[None]],
         trace: MessageTrace | None = None,
     ) -> None:
-        """`is_moving` is called for a shard whose holder does not answer.
+        """`is_moving` is called for a shard if no gateway accepts the requests for this shard.
 
         It returns whether the shard will soon have another holder. If so, a request waits for the new holder.
 
@@ -229,8 +229,8 @@ class NatsFabric:
         """Pass a request to the gateway that drives the plant. Call `ask_here` if it is this gateway, otherwise `ask_holder`.
 
         If the plant is moving to another gateway, wait for that gateway. If there is no answer, ask again: another gateway may
-        drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout at the
-        deadline. Raises DeviceOffline if no gateway drives the plant. Also raises DeviceOffline if there is no connection to
+        drive the plant now. An order that arrives twice with the same id is executed once. Raises DeviceTimeout if there
+        is no answer until the deadline. Raises DeviceOffline if no gateway drives the plant, or if there is no connection to
         NATS until the deadline.
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
@@ -280,7 +280,7 @@ class NatsFabric:
         return _refuse(answer)
 
     def _make_span(self, subject: str) -> AbstractContextManager[dict[str, str] | None]:
-        """Return a context manager: it makes a span for a request and gives the message's headers (None without traces)."""
+        """Return a context manager: it makes a span for a request, and gives headers for the request (None without traces)."""
         return nullcontext() if self._trace is None else self._trace.ask(subject)
 
     # requests of other gateways

@@ -29,9 +29,9 @@ The name of a cluster has at most 40 characters, so a subject for answers has at
 class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A message between gateways: a question or an answer.
 
-    The question is whether the other gateways have applied the changes up to `cursor`. Its `sender` is the NATS subject to
-    which the answers are sent. The answer says that its sender has applied these changes. Its `sender` is the id of the member
-    that answers.
+    A question asks whether the other gateways have applied the changes up to `cursor`. In a question, `sender` is the NATS
+    subject to which the answers are sent. An answer says that a gateway has applied the changes up to `cursor`. In an answer,
+    `sender` is the id of this gateway.
     """
 
     sender: Annotated[str, msgspec.Meta(max_length=_LONGEST_SENDER)]

@@ -190,8 +190,8 @@ class FamilyApp:
         """Find the ambient or the module that the path names, and write it into `call`.
 
         Raises NoSuchAmbient or NoSuchModule if the plant does not have it. Also raises NoSuchModule if the operation is not for
-        this kind of module. Otherwise `raise_injected` raises the injected fault of the plant or module, if there is one.
-        Injected faults of devices, such as offline, are not raised here.
+        this kind of module. Otherwise `raise_injected` raises an injected fault of the plant or module, if there is one. But
+        the driven plant applies the injected faults that need a device, such as offline.
         """
         operation, plant = target.operation, call.plant
         if target.module_id is not None:
@@ -257,7 +257,7 @@ def _check_request(target: Target, headers: dict[bytes, bytes]) -> None:
 
 
 def _check_accept(accept: bytes | None) -> None:
-    """Raise NotAcceptable (406) if the client does not accept JSON (Spec 7, E1 to E4; also X5)."""
+    """Raise NotAcceptable (406) if the client does not accept JSON (Spec 7). Only E1 to E4 and X5 have this check."""
     if not accept or accept in (b"application/json", b"*/*"):
         return
     admitted: dict[bytes, bool] = {}
@@ -326,7 +326,7 @@ def check_content_type(value: bytes | None) -> None:
 
 
 def parse_body(body: bytes, to: type[T]) -> tuple[Any, T]:
-    """Return the JSON object in the body, and the same value as the declared type. Handlers must not change these two values.
+    """Return the JSON object in the body, and an object of the type `to` with its values. Handlers must not change the two.
 
     The handler checks enumerations and ranges later. Raises MalformedRequest if the body is not a JSON object, or if one of its
     fields has a wrong type.

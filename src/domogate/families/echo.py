@@ -11,7 +11,7 @@ from domogate.families._xml import to_xml
 
 
 class Resource(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
-    """The body of a request E20: any JSON object. Only the types of the four fields below are checked."""
+    """The body of a request E20: any JSON object that can be written as XML. Only the four fields below have fixed types."""
 
     vehicle_type: str | UnsetType = UNSET
     max_speed: float | UnsetType = UNSET

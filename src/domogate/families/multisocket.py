@@ -17,8 +17,8 @@ _KINDS = frozenset({DeviceKind.PLUG, DeviceKind.MULTISOCKET})
 class WirePlug(msgspec.Struct):
     """A plug or a multisocket.
 
-    The status of a plug is one boolean. The status of a multisocket is one boolean for each socket. The list is empty if the
-    state is not known.
+    `status` is a list. For a plug, it has one boolean. For a multisocket, it has one boolean for each socket. It is empty if
+    the state is not known.
     """
 
     id: str

@@ -17,9 +17,10 @@ OPERATIONS = OperationTable("applications")
 class OwnWebhookOut(OutputModel, frozen=True):
     """A URL to which the gateway sends the events of a home for an application.
 
-    Only its host is shown: the rest may be secret. `failingSince` is the time since which the receiver is unavailable.
-    `nextAttemptAt` is the time of the next attempt. If `nextAttemptAt` has a value and `failingSince` is null, the receiver
-    refused an event, or the person must first renew the password or accept the terms.
+    Only its host is shown: the rest may be secret. `failingSince` is the time since which the receiver is unavailable;
+    null means that it is available. `nextAttemptAt` is the time of the next attempt; null means that nothing waits. There is
+    a next attempt for an available receiver if it refused an event, or if the person must first renew the password or accept
+    the terms.
     """
 
     id: str
@@ -36,8 +37,8 @@ class ApplicationOut(OutputModel, frozen=True):
 
     `current` is true for the application that sends this request.
 
-    `homes` are the homes that the person chose for the application; null means all homes of the person. Homes and webhooks of
-    homes that the calling application may not use are left out.
+    `homes` are the homes that the person chose for the application; null means all homes of the person. If the calling
+    application may not use a home, this home and its webhooks are left out.
     """
 
     client_id: str

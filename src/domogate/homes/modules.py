@@ -109,7 +109,7 @@ async def get_module(services: HomeServices, call: HomeCall) -> ModuleOut:
 
 @OPERATIONS.add(
     "POST /homes/{homeId}/modules/{moduleId}/commands",
-    "Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how it ended",
+    "Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how the command ended",
     header=_IDEMPOTENCY_KEY,
     errors=(409,),
 )

@@ -1,6 +1,6 @@
 """Operations on the people of a home.
 
-Only the owner of the home sees and changes them; every other member can leave the home (Decision 0059).
+Only the owner of the home sees these people and changes their access. Every other member can leave the home (Decision 0059).
 """
 
 from typing import Annotated

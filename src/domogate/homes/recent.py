@@ -46,7 +46,7 @@ _KIND_OF: dict[NoticeKind | None, RecentKind] = {
 
 
 class NamedPersonOut(OutputModel, frozen=True):
-    """The name of a person. `isMe` is true for the person who asks. A guest gets only the guest's own name."""
+    """The name of a person. `isMe` is true for the person who asks. If a guest asks, the names of other people are left out."""
 
     name: str
     is_me: bool

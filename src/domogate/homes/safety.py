@@ -34,9 +34,9 @@ class EmergencyControllerOut(_EmergencyDevice, frozen=True):
 class HomeSafetyOut(OutputModel, frozen=True):
     """The emergency lighting of a home.
 
-    `working` is true if every controller and unit that is visible to the person works, and no controller is in alert. A
-    controller is in alert if the number of its units in failure has reached its alert level. Units that are not visible to the
-    person count, too. `inAlert` is the number of controllers in alert.
+    `working` is true if all controllers and units that the person can see work, and none of these controllers is in alert. A
+    controller is in alert if the number of its units that do not work has reached its alert level. The units that the person
+    cannot see count for this number, too. `inAlert` is the number of controllers in alert that the person can see.
 
     `working` says nothing about tests.
     """

@@ -11,8 +11,8 @@ SURFACE = Surface(
     prefix="/home/v1",
     description="For residents and their applications: homes with their rooms, devices and people, commands and scenes. "
     f"Every operation needs an access token with the scope {HOME_SCOPE}. Locks, activations and cameras also need the scope "
-    f"{DOOR_SCOPE}. "
-    "No subscription key is needed. An application sees and does what the person of its token may see and do at that time.",
+    f"{DOOR_SCOPE}. No subscription key is needed. An application may see and do what the person of its token may see and do "
+    "at the time of the request.",
     operations=[
         *me.OPERATIONS,
         *homes.OPERATIONS,

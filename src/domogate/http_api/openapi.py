@@ -24,7 +24,10 @@ _ERRORS = {
 
 
 def errors_of(operation: Operation, surface: Surface) -> dict[int, str]:
-    """Return the statuses of all refusals of an operation, also those of the credentials, each with a description."""
+    """Return the statuses with which the operation can refuse a request, each with a description.
+
+    Refusals because of missing or wrong credentials are included.
+    """
     own = {status: words for status, words in operation.errors.items() if words}
     words_of = {**_ERRORS, **surface.credentials.errors, **surface.errors, **own}
     of_credentials = () if operation.anonymous else surface.credentials.errors

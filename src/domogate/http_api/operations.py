@@ -132,7 +132,7 @@ class OperationTable(list[Operation]):
         max_body: int | None = None,
         **options: Any,
     ) -> Callable[[H], H]:
-        """Declare the decorated handler as an operation. `options` are other fields of Operation.
+        """Declare the decorated handler as an operation. `options` sets fields of Operation that are not parameters here.
 
         `route` is the method and the path: `GET /users`. The path may be empty.
 

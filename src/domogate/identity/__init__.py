@@ -1,1 +1,1 @@
-"""Signing keys, tokens, password hashing, passkeys, subscription keys with rates and quotas, external issuers."""
+"""Signing keys, tokens, password hashing, passkeys, subscription keys with rates and quotas, external issuers, secret keys."""

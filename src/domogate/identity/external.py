@@ -39,7 +39,7 @@ class _Registry(JWSRegistry):
 
 
 class ExternalIssuer:
-    """Verifies the tokens of one issuer according to its profile."""
+    """Verifies the tokens of one issuer. `profile` describes the issuer and the form of its tokens."""
 
     def __init__(self, profile: IssuerProfile, http: JsonSource, clock: Clock) -> None:
         self._profile = profile

@@ -22,8 +22,8 @@ In the pause the processor can do other work, even during many logins.
 _LONGEST_PAUSE = 0.5
 """The longest pause, in seconds.
 
-If the machine is suspended during a check, the measured time of the check is long. Without this limit, the pause would be too
-long.
+A pause depends on the measured time of a check. If the machine is suspended during a check, this time is very long. Without
+the limit, the pause would be too long.
 """
 _M_MMAP_THRESHOLD = -3  # malloc.h
 

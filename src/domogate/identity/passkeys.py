@@ -26,7 +26,10 @@ _LONGEST_KEY = 2_048
 _CREDENTIAL_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}", re.ASCII).fullmatch
 """A credential id in base64url: at most 1023 bytes (WebAuthn §4)."""
 _ATTESTATIONS = ("none", "packed")
-"""The gateway requests no attestation. Browsers may still send a packed attestation that the passkey itself signed."""
+"""The accepted formats of an attestation: a signed statement about the authenticator of a new passkey (WebAuthn §6.5).
+
+The gateway requests no attestation (`none`). A browser may still send one that the passkey itself signed (`packed`).
+"""
 
 
 class WebAuthnVerifier:

@@ -69,8 +69,8 @@ class SecretKeys:
     def __init__(self, data: Path, *, given: str | None = None, file: Path | None = None) -> None:
         """`given` has the keys as text. If `given` is None, the keys are in `file`, or in a file in the folder `data`.
 
-        If the file in `data` is used and has no key, and the store has no key id yet, `choose_key` writes a new key to this
-        file.
+        The store has the id of the key that it uses. If the store has no such id yet, and the file in `data` is used and has no
+        key, `choose_key` writes a new key to this file.
         """
         self._given = given
         self._file = file or data / KEY_FILE

@@ -74,8 +74,8 @@ class KeyRing:
     async def start(self, *, is_gateway: bool = True) -> None:
         """Change to a key with the algorithm that `__init__` got (`change_algorithm`).
 
-        A process that is not a gateway changes the key only if no key may sign, because its setting of the algorithm may
-        differ from the setting of the gateway.
+        A process that is not a gateway changes the key only if all keys are retired, or if there is no key. The reason: its
+        setting of the algorithm may differ from the setting of the gateway.
         """
         keys = (await self._load_keys()).values()
         if is_gateway or self._choose(keys, self._clock.now()) is None:
@@ -88,7 +88,7 @@ class KeyRing:
         self._keys.apply(changes)
 
     async def find_current(self) -> LoadedKey:
-        """Return the key to sign with now. Raises LookupError if the store has no key that may sign."""
+        """Return the key to sign with now. Raises LookupError if all keys are retired, or if the store has no key."""
         keys, now = await self._load_keys(), self._clock.now()
         choice = self._choice
         if choice is None or choice.keys is not keys or not choice.since <= now < choice.until:

@@ -45,7 +45,7 @@ class CreatedSubscriptionOut(OutputModel, frozen=True):
 
 
 class SigningKeyOut(OutputModel, frozen=True):
-    """A signing key without its private part. The public part is in the key set of the identity endpoints."""
+    """A signing key without its private part. If tokens of the key are accepted, its public part is in `/auth/jwks`."""
 
     kid: str
     algorithm: str

@@ -14,7 +14,7 @@ OPERATIONS = OperationTable("maintenance")
 
 
 class ClockOut(OutputModel, frozen=True):
-    """The present time of the clock that the gateways use, and the last time that a gateway stored (`lastSeen`).
+    """`now` is the time of the clock that the gateways use. `lastSeen` is the time that a gateway last stored from this clock.
 
     `problem` says why old data is not pruned. It is null while old data is pruned.
     """

@@ -65,7 +65,7 @@ class PlantChange(InputModel, frozen=True, omit_defaults=True):
     name: Name | UnsetType = UNSET
     type: PlantType | UnsetType = UNSET
     owner: str | UnsetType = UNSET
-    """The e-mail address of a user. The former owner loses access."""
+    """The e-mail address of the new owner, who must be a user. The former owner loses access."""
     country: Line | UnsetType | None = UNSET
     zip_code: Line | UnsetType | None = UNSET
     address: Line | UnsetType | None = UNSET

@@ -33,7 +33,7 @@ SURFACE = Surface(
     prefix="/manage/v1",
     description="For operators: users, applications, plants with their people and devices, keys, and the audit log. "
     f"Every operation needs an access token with the scope {MANAGE_SCOPE}. The user of the token must be an operator "
-    "at that time. No subscription key is needed.",
+    "when the request is made. No subscription key is needed.",
     operations=[
         *overview.OPERATIONS,
         *cluster.OPERATIONS,

@@ -30,7 +30,7 @@ class Verifier(Protocol):
     async def verify(self, unverified_token: bytes) -> Principal:
         """Verify the token and return its Principal. Raise TokenRefused if the token is not valid.
 
-        Raise Internal if this gateway of a cluster has not got the latest changes, so that it cannot decide.
+        In a cluster, raise Internal if this gateway has not got the latest changes and therefore cannot decide.
         """
         ...
 
@@ -141,5 +141,5 @@ class Audit(Protocol):
     def note(
         self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
-        """Queue a record without a wait. In all texts, `user:ID` names a user. In `who`, the id alone is enough."""
+        """Queue a record without a wait. Each argument can name a user as `user:ID`; in `who`, the id alone is enough."""
         ...

@@ -17,7 +17,7 @@ class MailKind(StrEnum):
     EMAIL_LINK = "email_link"
     """Sent to a new e-mail address. The link proves that the person can read mail at this address."""
     EMAIL_CHANGED = "email_changed"
-    """Sent to the old e-mail address after a person has changed the address."""
+    """Sent to the old e-mail address after the person or an operator has changed the address."""
     ACCOUNT_DELETED = "account_deleted"
 
 

@@ -1,4 +1,4 @@
-"""The report as CSV (RFC 4180, UTF-8), one file per table, for spreadsheets and other programs."""
+"""The safety report as CSV (RFC 4180, UTF-8), one file per table, for spreadsheets and other programs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo

@@ -12,12 +12,12 @@ CHECK_EVERY = 60.0
 """The seconds between two checks whether a backup is due.
 
 The gateway also waits this time after its start, because a machine whose clock has no battery must first set its clock. If the
-time between two backups (`every`) is shorter, the gateway waits only for `every` seconds.
+time between two backups (`every`) is shorter than `CHECK_EVERY`, the gateway waits only for `every` seconds.
 """
 RETRY_AFTER = 600.0
 """In seconds. After a failed backup, the gateway waits at least this time. The reason: each attempt loads the disk.
 
-If the time between two backups (`every`) is shorter, the gateway waits only for `every` seconds.
+If the time between two backups (`every`) is shorter than `RETRY_AFTER`, the gateway waits at least `every` seconds.
 """
 
 _log = get_logger(__name__)
@@ -71,8 +71,8 @@ class RegularBackups:
         """Whether a backup is due by the clock or by the time of the event loop.
 
         The names of the files have the time of the clock, so the schedule survives a restart. The time of the event loop does
-        not change if somebody sets the clock. A backup may have a time in the future. It counts as recent only if this time is
-        less than `every` seconds ahead of the clock.
+        not change if somebody sets the clock. If the clock was set back, a backup may have a time in the future. Such a backup
+        counts as recent only if its time is less than `every` seconds ahead of the clock.
         """
         now = asyncio.get_running_loop().time()
         if now < self._not_before:

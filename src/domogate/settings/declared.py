@@ -63,8 +63,8 @@ def name_credential(secret: str) -> str:
 def list_flags() -> tuple[str, ...]:
     """Return the names of all settings that can be given as flags.
 
-    A secret has only a flag for the file with the secret. Other users can read the command line of a process. A secret URL has
-    both flags, one for the URL and one for a file with the URL. Most such URLs contain no password.
+    A secret has only a flag for the file with the secret, because other users can read the command line of a process. A secret
+    URL has two flags, one for the URL and one for a file with the URL, because most such URLs contain no password.
     """
     hidden = {name for name, one in DECLARED.items() if one.setting.secret and not one.setting.metavar.startswith("URL")}
     return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)

@@ -18,9 +18,9 @@ def check_exposure(settings: Settings) -> None:
 
 
 def describe_unknown_proxy(settings: Settings) -> tuple[str, str] | None:
-    """If there is an unknown proxy with TLS, return its effects and the settings to change. Otherwise return None.
+    """If only an unknown proxy has TLS, return the disadvantages and the settings to change. Otherwise return None.
 
-    There is such a proxy if clients use HTTPS, but neither the gateway nor a known proxy has TLS.
+    There is such a proxy if clients use HTTPS, but the gateway has no TLS and the settings name no proxy.
     """
     if settings.tls_certificate is not None or settings.trusted_proxies or not settings.base_url.startswith("https://"):
         return None

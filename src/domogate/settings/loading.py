@@ -103,7 +103,7 @@ _FILE_VARIABLE = "DOMOGATE_CONFIG"
 _NO_SETTINGS = frozenset(
     (_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES", "DOMOGATE_PROCESS")
 )
-"""Variables that are not settings: of the command line, of the processes of `serve --processes`, and of ./dev.
+"""Variables that are allowed although they are not settings. The command line, the gateway processes or ./dev read them.
 
 Any other variable that begins with DOMOGATE_ and is not a setting is a mistake.
 """
@@ -184,7 +184,10 @@ def _from_credentials(environ: Mapping[str, str]) -> dict[str, _Given]:
 
 
 def _read_secrets(given: dict[str, _Given], mistakes: list[Mistake]) -> dict[str, _Given]:
-    """Replace each setting that names a file with a secret by the content of the file, without the line end."""
+    """For each setting that names the file of a secret, read the file, and set the secret to its content.
+
+    Line ends at the end of the content are removed. The result does not have the setting that names the file.
+    """
     for name in [name for name in FILES if name in given]:
         value, source, _ = given.pop(name)
         if FILES[name] in given:

@@ -254,8 +254,8 @@ def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connecti
     """Yield a connection that reads the database `source`. Other processes may use this database.
 
     SQLite needs the file -shm to read the write-ahead log. The first process that opens the database makes this file. If the
-    file is missing, and this process may not make it, this function copies the database and its log. Then it reads the copy.
-    The copy is consistent. No other process uses the database, because the file -shm does not exist.
+    file is missing, and this process may not make it, this function copies the database and its log, and yields a connection
+    to the copy. The copy is consistent: without the file -shm, no other process is using the database.
     """
     log, index = Path(f"{source}-wal"), Path(f"{source}-shm")
     if index.exists() or os.access(source.parent, os.W_OK):

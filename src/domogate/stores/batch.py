@@ -65,8 +65,8 @@ OrderChange = AddOrders | MarkSent | OrderEnd
 def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list[Any]:
     """Make all changes, one after the other. Return one answer for each change.
 
-    For new orders, the answer is a list. It has for each order the record that already existed, or None. For MarkSent, the
-    answer says whether to send the order. For the end of an order, the answer is None.
+    For new orders, the answer is a list. For each new order, the list has the existing order with the same id, or None if
+    there is none. For MarkSent, the answer says whether to send the order. For the end of an order, the answer is None.
     """
     known: dict[str, OrderRecord] = {}
     if ids := _ids_to_know(order_changes):
@@ -159,7 +159,7 @@ class Unit(msgspec.Struct, eq=False):
 
 
 def expire_units(units: Iterable[Unit], now: float) -> float:
-    """Let each write fail if its time limit has passed. Return the time when the next write expires (inf if none is left)."""
+    """Let each write fail whose time limit has passed. Return the time when the next write expires (inf if none is left)."""
     later = inf
     for unit in units:
         if unit.expires_at > now:
@@ -176,7 +176,7 @@ QUIET, LONGEST = 0.002, 0.005
 class WriteQueue:
     """The queue of writes. Callers on the event loop's thread add writes, and the writer thread takes them in groups.
 
-    Waking a thread takes CPU time. So the writer thread is woken when a group is complete, not by its first write.
+    Waking a thread takes CPU time. So the writer thread is woken when a group is complete, and not at its first write.
     """
 
     def __init__(self, most: int) -> None:
@@ -225,7 +225,7 @@ class WriteQueue:
         self._notify()
 
     def end_wake(self) -> bool:
-        """Return True if `wake` was called after `take` last returned an empty list. Forget this call of `wake`."""
+        """Return whether `wake` was called, and `take` returned no empty list since then. Forget this call of `wake`."""
         with self._arrived:
             woken, self._woken = self._woken, False
             return woken
@@ -263,7 +263,7 @@ class WriteQueue:
             return [self._pending.popleft() for _ in range(min(len(self._pending), self._most))]
 
     def _wait_for_more(self, wanted: float) -> None:
-        """Wait until the group is complete. Some of its writes came before the writer thread began to wait."""
+        """Wait until the group is complete. Call this if a part of the group came before the writer thread began to wait."""
         deadline, seen = time.monotonic() + LONGEST, 0
         while seen < len(self._pending) < wanted and not self.closed and time.monotonic() < deadline:
             seen = len(self._pending)

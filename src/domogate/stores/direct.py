@@ -32,7 +32,7 @@ class Write(NamedTuple):
 
 
 _GROUPS, _MOST_PARAMETERS = (32, 8), 900
-"""On SQLite, one statement inserts this number of rows, if it then has at most `_MOST_PARAMETERS` parameters."""
+"""The numbers of rows that one statement inserts on SQLite, and the largest number of parameters of such a statement."""
 
 
 class _Compiled(NamedTuple):

@@ -73,7 +73,7 @@ class Database(ABC):
         self.is_gateway = True
         """Whether this process is a gateway. False for a `domogate` command."""
         self.to_list: Callable[[list[str]], Any] = list
-        """Converts a list of values to the one parameter that the condition `is_listed` compares a column with."""
+        """Converts a list of values to one parameter, for the condition `is_listed`."""
         self.is_temporary = False
         """Whether the data are needed only while this process runs. If True, a commit does not wait for the disk."""
         kept = _statements_of(type(self))
@@ -81,7 +81,7 @@ class Database(ABC):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can use the database. If True, a lock in the data folder stops a second gateway."""
+        """Whether only this machine can use the database. If so, a lock in the data folder prevents a second gateway."""
         return True
 
     def limit_waiting(self, _connection: Connection) -> None:
@@ -150,7 +150,7 @@ class Database(ABC):
 
     @abstractmethod
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
-        """Reserve cursors for `events` events. On PostgreSQL, raises ValueError without the exclusive lock."""
+        """Reserve cursors for `events` events. Raises ValueError on PostgreSQL if WriteLock.EXCLUSIVE is not held."""
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
@@ -166,7 +166,7 @@ class Database(ABC):
 
     @abstractmethod
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Store the cursor of a transaction that changed plants or states. A new value makes other gateways clear caches."""
+        """Store the position of an EXCLUSIVE write of plants or states. Then recorders of other gateways clear their caches."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:
@@ -217,7 +217,7 @@ class Database(ABC):
         return find.all(connection, {"listed": self.to_list(list(values))})
 
     def set_option(self, name: str, value: object) -> None:
-        """Set this execution option for every connection."""
+        """Set this execution option of SQLAlchemy for every connection."""
         if self.writing.get_execution_options().get(name) is not value:
             self.writing = self.writing.execution_options(**{name: value})
             self.reading = self.reading.execution_options(**{name: value})
@@ -276,7 +276,7 @@ class Transaction:
             self.last_writes.append(write)
 
     def write_changes(self, *, exclusive: bool) -> Sequence[Change]:
-        """Write the events as changes, now or at the commit. Return the changes. `exclusive`: whether the lock is EXCLUSIVE."""
+        """Write the events as changes, now or at the commit. Return the changes. `exclusive`: WriteLock.EXCLUSIVE is held."""
         if len(self.events) > MOST_EVENTS:
             self.database.reserve_cursors(self.connection, len(self.events), exclusive=exclusive)
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]

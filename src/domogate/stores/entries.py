@@ -65,8 +65,8 @@ def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set
 
     The caller compares them with `entries`, to skip tests that are already in the logbook.
 
-    Tests that are older than the oldest of `entries` are left out. But if an entry has a test that ends in the future, all
-    tests are read.
+    Tests that are older than the oldest of `entries` are left out. But if a test in `entries` ends later than the time of
+    its entry, all tests of these plants are read: such a test is stored with the time of its first report.
     """
     if not entries:
         return set()

@@ -30,7 +30,7 @@ _PAUSE = 0.02
 _LONGEST_RUN = 2.0
 """In seconds: the time from one pause of an import to the next if no other gateway runs.
 
-In this case only another `domogate` command can wait for the import, so longer runs are allowed.
+In this case only another `domogate` command can wait for the import. So the import need not pause after each part.
 """
 
 P = ParamSpec("P")
@@ -113,10 +113,10 @@ class SqlEstate(SqlSubject):
     async def _give_way(self, released: float, paused: float) -> tuple[float, bool]:
         """Pause the import, so that other processes can write. Return the end of the last pause, and whether no gateway runs.
 
-        If no other gateway runs, and the last pause was less than `_LONGEST_RUN` seconds before `released`, do not pause.
+        The second value is False if another gateway runs, or if this process itself is a gateway.
 
-        `released` is the time at which the last part of the import was written. `paused` is the end of the last pause. If this
-        process is a gateway, it counts as a gateway that runs.
+        If no other gateway runs, and the last pause was less than `_LONGEST_RUN` seconds before `released`, do not pause.
+        `released` is the time at which the last part of the import was written. `paused` is the end of the last pause.
         """
         assert self._database is not None, "the store is not started"
         own_id = self._presence.id if self._presence is not None else ""

@@ -65,8 +65,9 @@ def import_part(
     they were made before the transaction.
 
     If `prune` is true, each part removes the memberships and invitations that its plants do not list. The first part also
-    removes the applications, keys and spare parts that it does not list. If `is_all` is true, the part is the whole estate, and
-    unlisted users, plants, floors, ambients and modules are removed too. Otherwise `estate_prune.py` removes them later.
+    removes the applications, keys and spare parts that it does not list. If `is_all` is true, the part is the whole estate.
+    With `prune` and `is_all`, unlisted users, plants, floors, ambients and modules are removed too. With `prune` alone,
+    `estate_prune.py` removes them later.
     """
     people_before = people_of(tx.connection, _known_plants(tx, estate, prune=prune and is_all))
     rows = rows or make_rows(estate)

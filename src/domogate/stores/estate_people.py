@@ -149,10 +149,10 @@ def write_clients(tx: Transaction, difference: Difference) -> None:
 def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
     """Compare the subscriptions of the estate with the stored subscriptions. Nothing is written.
 
-    For each subscription of the estate, the import will update the stored subscription with the same key. If no stored
-    subscription has this key, the import will update the stored subscription with the same id. But if the estate also lists the
-    key of that stored subscription, the import will add a subscription with a new id. A subscription that was revoked stays
-    revoked.
+    Each subscription of the estate updates the stored subscription with the same key. If no stored subscription has this key,
+    the subscription of the estate updates the stored subscription with the same id. There is one exception: if the estate
+    lists the key of that stored subscription too, the subscription of the estate is added with a new id. A subscription that
+    was revoked stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}

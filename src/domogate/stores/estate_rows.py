@@ -1,4 +1,7 @@
-"""Makes the rows of an estate's plants without the database, so that they can be made before a transaction begins."""
+"""Makes the rows of the floors, ambients, modules and states of an estate.
+
+This does not need the database, so the rows can be made before a transaction begins.
+"""
 
 from collections.abc import Iterator
 from operator import itemgetter

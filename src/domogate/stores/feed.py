@@ -121,8 +121,8 @@ class Feed:
         """Set `known_at` after a read that began at `began`. The read saw the changes up to the cursor `newest`.
 
         All changes that were committed before the time `known_at` are delivered. A change waits while a change with a lower
-        cursor may still appear. If changes wait, `known_at` becomes `began` only after a later read has delivered all changes
-        up to `newest`.
+        cursor may still appear. If a change of this read waits, `known_at` can become `began` only when a later read has
+        delivered all changes up to `newest`.
         """
         if self.delivered >= newest:
             self._mark, self.known_at = None, began

@@ -51,7 +51,7 @@ class UsedDatabases:
         return name in self._read()
 
     def add(self, name: str) -> None:
-        """Add the database to the list, which is a file.
+        """Write the name of the database into the file `in-use`, if it is not there yet.
 
         Root does not write this file into a folder of another user, because that user could not read the file. Raises
         DatabaseUnusable if the file cannot be written.
@@ -104,8 +104,8 @@ def inspect_header(path: Path, used: UsedDatabases) -> int:
 def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
     """Check a SQLite file before it is opened for writing. Raises DatabaseUnusable if a check fails.
 
-    Raises StoreNotWritable if SQLite cannot write the files that it needs for reading. An example is a full disk. The check of
-    the content ends after about `seconds` seconds, even if it has not reached all tables.
+    Raises StoreNotWritable if SQLite cannot write the files that it needs for reading, for example because the disk is full.
+    The check of the content ends after about `seconds` seconds, even if it has not reached all tables.
     """
     size = inspect_header(path, used)
     if not size:

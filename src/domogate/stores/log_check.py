@@ -22,8 +22,8 @@ _MOST_FRAMES = 100_000
 def find_damaged_log(path: Path) -> str | None:
     """Return what is wrong with the log of the database, or None if no damage is found.
 
-    Before this call, a connection must have read the database. At this read, SQLite writes the number of frames that it uses to
-    the file `-shm`, which is beside the database.
+    Before this call, a connection must have read the database. During this read, SQLite decides how many frames it uses. It
+    writes this number to the file `-shm`, which is beside the database.
     """
     log = Path(f"{path}-wal")
     try:

@@ -236,8 +236,8 @@ def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dic
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
     """If an invited user is active, add the user as a member, and remove the invitation. Return the changed plants.
 
-    The invitation of a member who is not active is removed too. If `condition` is given, only the invitations that fulfil it
-    are used.
+    If the invited user is a member already, the invitation is removed too, even if the user is not active. If `condition` is
+    given, only the invitations that fulfil it are used.
     """
     is_member = exists().where(members.c.plant_id == invitations.c.plant_id, members.c.user_id == users.c.id)
     due = (

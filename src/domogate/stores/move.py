@@ -69,7 +69,8 @@ class Move:
     def run(self, copied: _Progress, compared: _Progress) -> Moved:
         """Copy and compare everything, then commit. Raises MoveRefused if the target is not empty, or if the copy differs.
 
-        `copied` and `compared` are called with a number of rows, for a progress bar.
+        `copied` and `compared` are called for a progress bar, with the number of rows that were copied or compared since the
+        last call.
         """
         _refuse_used(self._target)
         migrate(self._target)

@@ -50,7 +50,7 @@ def refuse_lost(database: Database, used: UsedDatabases) -> None:
 
 
 def prepare_database(database: Database, used: UsedDatabases, sealer: Sealer | None) -> None:
-    """Migrate the database, find the key of its secrets, and write the database to the list of used databases.
+    """Migrate the database, find the key of its secrets, and add the database to the list of used databases.
 
     Raises DatabaseUnusable, DatabaseTooNew, DatabaseInUse, SecretKeyMissing or StoreUnavailable.
     """

@@ -17,7 +17,10 @@ OWNED_SUBSCRIPTION: Column[str] = owned_subscriptions.c.subscription_id
 
 
 def list_owned(connection: Connection, what: Column[str], owners: Iterable[Id] | None = None) -> set[str]:
-    """Return the ids in the column `what` that belong to the people in `owners`. Without `owners`, return all ids."""
+    """Return the ids of the clients or subscriptions of the people in `owners`. Without `owners`, return those of all people.
+
+    `what` is `OWNED_CLIENT` or `OWNED_SUBSCRIPTION`.
+    """
     found = select(what)
     if owners is not None:
         found = found.where(what.table.c.user_id.in_(list(owners)))

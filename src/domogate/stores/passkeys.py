@@ -41,7 +41,7 @@ def use_passkey(tx: Transaction, use: PasskeyUse, at: float) -> bool:
     """Store the use of the passkey.
 
     Return False if the passkey was removed, or if the challenge was used before. Also return False if the authenticator's count
-    of signatures (`sign_count`) is not higher than the stored count. Two counts of 0 are allowed.
+    of signatures (`sign_count`) is not higher than the stored count. But both counts may be 0.
     """
     later = passkeys.c.sign_count < use.sign_count if use.sign_count else passkeys.c.sign_count == 0
     using = update(passkeys).where(passkeys.c.id == use.passkey_id, later).values(sign_count=use.sign_count, used_at=at)

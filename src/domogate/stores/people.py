@@ -183,7 +183,7 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Remove these users, their applications, keys and grants, and each stored estate file with one of their addresses.
+    """Remove these users, their applications, keys and grants, and each stored estate file with one of their e-mail addresses.
 
     The database removes all other rows that refer to these users. The users must not be members of any plant.
     """

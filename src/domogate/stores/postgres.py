@@ -75,10 +75,10 @@ _SHORT_SECONDS = 0.5
 In this case the server may have ended the transaction (after 1 s without a statement). The commit must expect this.
 """
 _LIMIT_LONG_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
-"""The limit of a transaction that may change a large part of the database: an import, a migration, a move from SQLite."""
+"""The server ends a long transaction (an import, a migration, a move from SQLite) after this time without a statement."""
 _NO_LIMIT = "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'"
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
-"""A migration waits at most this long for a locked table. Backups can lock tables for hours, and all gateways would wait."""
+"""A migration waits at most this long for a locked table. All gateways wait with it, and a backup can lock tables for hours."""
 _LOCK_NOT_AVAILABLE = "55P03"
 _EVENTS = 1 << 16
 _UNDONE = ("25P03", "25P04", "40P01")
@@ -262,7 +262,7 @@ class PostgresDatabase(Database):
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
         """Reserve cursors for all events of the transaction. Raise the offset (`_cursor_at`) for later transactions.
 
-        Raises ValueError without the exclusive lock. Without this lock, another transaction may already have these cursors.
+        Raises ValueError if `exclusive` is false: another transaction with a shared lock may already have these cursors.
         """
         if not exclusive:
             raise ValueError(f"one write with a shared lock can have at most {MOST_EVENTS} changes, not {events}: split it")

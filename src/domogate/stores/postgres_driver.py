@@ -64,7 +64,7 @@ def limited_connection() -> "type[psycopg.Connection[Any]]":
             return done.value
 
     class WholePipeline(psycopg.Pipeline):
-        """Sends its statements together with the end of the pipeline. psycopg would send each statement immediately.
+        """Sends its statements together with the end of the pipeline. The base class sends each statement immediately.
 
         While the server has a part of a pipeline but not its end, it does not count the transaction as idle. If the process is
         frozen in this time, the server does not end the transaction, and its locks stay. This cannot happen if everything is

@@ -10,7 +10,7 @@ from domogate.stores.direct import time_limit
 from domogate.stores.engine import Database
 
 _PERIOD, _LIMIT = 0.5, 1.0
-"""The seconds between two requests to the server, and the seconds for an answer.
+"""The seconds from the end of one query to the next query, and the seconds that the server has for an answer.
 
 The sum is below 2 seconds. docs/operations/monitoring.md promises that `/readyz` shows within 2 seconds that the database does
 not answer.

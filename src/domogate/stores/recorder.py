@@ -113,7 +113,7 @@ class ReadingWriter:
     def keep(self, tx: Transaction, reports: Sequence[Report]) -> None:
         """Write the readings of the reports. Their modules must exist.
 
-        A stored reading of the same measure and millisecond is replaced.
+        A stored reading of the same series and millisecond is replaced.
         """
         try:
             rows = self._to_rows(reports)
@@ -158,9 +158,10 @@ class ReadingWriter:
 class Recorder:
     """Writes the reports of many callers with a few statements.
 
-    It caches the plant of each module, and whether the module is unreachable. The cache is always correct. Before a transaction
-    with the exclusive lock runs, the writer has read all changes of other processes. It has also removed the changed modules
-    from this cache. Before a transaction with the shared lock runs, `begin_shared` clears the cache if it may be wrong.
+    It caches the plant of each module, and whether the module is unreachable. The cache is correct whenever it is used. Before
+    a transaction with the exclusive lock (Decision 0086) runs, the writer has read all changes of other processes. It has also
+    removed the changed modules from this cache. At the start of a transaction with the shared lock, `begin_shared` clears the
+    cache if it may be wrong.
     """
 
     def __init__(self, database: Database) -> None:
@@ -173,7 +174,7 @@ class Recorder:
         self.structure = 0
         """The value of `TransactionStart.structure` for which the cache is correct.
 
-        If a transaction begins with another value, another gateway has changed plants or states.
+        If a transaction begins with another value, another process has changed plants or states.
         """
         self._logged: dict[str, tuple[str, bool]] = {}
         """Emergency units and controllers, whose reports are also written to the logbook.
@@ -216,8 +217,8 @@ class Recorder:
         """Clear the cache if it may be wrong. Call this at the start of a transaction with the shared lock.
 
         With the shared lock, several gateways write at the same time. This gateway does not read their changes before such a
-        transaction. So its cache may be wrong. `structure` is the cursor of the last transaction that changed plants or states
-        with the exclusive lock. If it is new to this recorder, another gateway has changed plants or states. `fences` has
+        transaction. So its cache may be wrong. `structure` identifies the last transaction that changed plants or states with
+        the exclusive lock. If it is new to this recorder, another process has changed plants or states. `fences` has
         shards with their epochs. If an epoch is new to this recorder, another gateway may have held this shard. In both cases
         the modules are read from the store again.
         """

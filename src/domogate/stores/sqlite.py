@@ -49,7 +49,7 @@ _WRITER_CACHE_KIB = 32 * 1024
 With a smaller cache, these pages are read and written twice.
 """
 _LARGE_CACHE_KIB = 64 * 1024
-"""As `_WRITER_CACHE_KIB`, for `domogate` commands. A large import needs most of it for the index of random module ids."""
+"""As `_WRITER_CACHE_KIB`, for `domogate` commands. A large import needs most of this cache for the index of module ids."""
 _PAGES_IN_LOG = 8_000
 """If the write-ahead log has this number of pages (32 MB) after a commit, SQLite copies them into the database.
 

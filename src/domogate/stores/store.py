@@ -50,8 +50,8 @@ class SqlStore(
 ):
     """The whole store: the methods of all subjects. Implements Store.
 
-    Some subjects also have a class of their own, from which this class inherits: if a method needs more code than one function
-    with SQL, or if a `domogate` command opens only this subject.
+    Some subjects have a class of their own, from which this class inherits. There are two reasons for such a class: a method
+    needs more code than one function with SQL, or a `domogate` command opens only this subject.
     """
 
     # Plants

@@ -2,8 +2,8 @@
 
 It opens the database, runs reads on reader threads, and runs writes on the writer thread.
 
-A subject is one kind of stored data, such as plants or orders. Its methods are in the list of SqlStore, or in a class of its
-own. Each method is made from a function with the SQL, by `reads`, `writes` or `repeats`.
+A subject is one kind of stored data, such as plants or orders. The methods of a subject are listed in the class SqlStore, or
+are in a class of this subject. `reads`, `writes` or `repeats` makes each method from a function that has the SQL.
 """
 
 import asyncio

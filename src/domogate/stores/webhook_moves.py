@@ -39,8 +39,8 @@ class WebhookMoves:
     def add(self, webhook_id: Id, position: int) -> asyncio.Future[bool]:
         """Store the position that a webhook has reached in the change feed, now or with the next write.
 
-        After the write, the result of the future says whether the webhook is active. If the write fails, the future has the
-        error.
+        After the write, the result of the returned future says whether the webhook is active. If the write fails, the future
+        has the error.
         """
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting((webhook_id, position), future))

@@ -239,8 +239,8 @@ def _pending_to_row(tx: Transaction, pending: PendingDelivery) -> dict[str, Any]
 def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
     """Add or replace the delivery. If the webhook is not stored any more, nothing is written.
 
-    If the webhook is stored but has ended, the delivery is written only if it is a dead letter. After a dead letter, the next
-    delivery of the same module is due.
+    If the webhook is stored but has ended, the delivery is written only if it is a dead letter. If the delivery is
+    a dead letter, the next delivery of the same module does not wait for it any more.
     """
     found = find_webhook(tx.connection, pending.webhook_id)
     if found is not None and (found.ended_at is None or pending.dead_at is not None):
@@ -318,7 +318,10 @@ class SqlWebhooks(SqlSubject):
     prune_pending = repeats(prune_pending)
 
     _moves: WebhookMoves | None = None
-    """Writes the positions of many webhooks together. Not used in a cluster, where each position has its own fences."""
+    """Writes the positions of many webhooks together.
+
+    Not used in a cluster: there, the store checks the epoch of the shard for each position separately.
+    """
 
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
         if not pending and self.holdings is None:

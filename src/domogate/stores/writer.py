@@ -119,7 +119,7 @@ class Writer:
         return future
 
     def _set_timer(self, at: float) -> None:
-        """Set the timer to `at`, the time at which the first waiting write expires. One timer for each write would be slow."""
+        """Set the timer to `at`: the earliest time at which a waiting write expires. A timer for each write would be slow."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
@@ -134,7 +134,7 @@ class Writer:
 
     @property
     def known_at(self) -> float:
-        """All changes that were committed before this time (monotonic) were passed to the listeners."""
+        """Return a time (monotonic): all changes that were committed before it were passed to the listeners."""
         return self._feed.known_at
 
     async def stop(self) -> bool:

@@ -189,7 +189,7 @@ class Gateway:
         times: int | None = None,
         ms: int | None = None,
     ) -> Fault:
-        """Add a fault. It applies to the requests that match all given arguments, until it is deleted or the gateway is reset.
+        """Add a fault. It applies to the requests that match all given arguments, until `delete`, `reset` or `load`.
 
         With `times`, at most this number of requests gets the fault. If `module` is a Module, `plant` is not needed.
         """

@@ -24,8 +24,8 @@ class GatewayFailed(Exception):
 class GatewayProcess:
     """`domogate demo --testing` as a process, with its files in a temporary folder.
 
-    The process loads its program at once. It begins to serve when `serve` gives it the estate. So a caller can start it before
-    the estate is known.
+    The process loads its program at once. It begins to serve when the method `serve` gives it the estate. So a caller can
+    start the process before the estate is known.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class GatewayProcess:
     def serve(self, estate: Estate | None, seconds: float) -> Any:
         """Serve the estate, or the demo estate if `estate` is None. Returns the content of the ready file.
 
-        Raises GatewayFailed if the gateway is not ready after this number of seconds. Then the process is stopped.
+        Raises GatewayFailed if the gateway ends, or is not ready after this number of seconds. Then the process is stopped.
         """
         try:
             text = _DEMO_ESTATE.read_bytes() if estate is None else json.dumps(estate.record).encode()

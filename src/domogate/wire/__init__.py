@@ -1,4 +1,6 @@
-"""JSON models of our own surfaces (homes, developer, management, events, webhooks, tickets): camel case, times in ISO 8601.
+"""JSON models of our own surfaces: camel case, times in ISO 8601.
+
+The own surfaces are homes, developer, management, events, webhooks, tickets and test_api.
 
 The names of models in answers end in `Out`; OpenAPI documents omit this ending. Models of request bodies have names such as
 `NewUser`, `UserChange` or `ReplayRequest`. The families do not use these models: they follow the specification.

@@ -43,7 +43,10 @@ export const homeModules = (caller: Caller) => ({
   /** One module and its last known state. */
   getModule: (homeId: string, moduleId: string, options?: CallOptions): Promise<Module> =>
     caller.call(GET_MODULE, [homeId, moduleId], options),
-  /** Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how it ended. */
+  /**
+   * Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how the command
+   * ended.
+   */
   commandModule: (homeId: string, moduleId: string, body: Command, options?: CommandOptions): Promise<CommandResult> =>
     caller.call(COMMAND_MODULE, [homeId, moduleId], { ...options, body }),
   /** Run a scene; steps for one module run in order, steps for different modules at the same time. */

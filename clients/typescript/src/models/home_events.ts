@@ -28,7 +28,10 @@ export interface RecentEvent {
 
 export type RecentKind = "command" | "home" | "people" | "reachability" | "safety" | "state";
 
-/** The name of a person. `isMe` is true for the person who asks. A guest gets only the guest's own name. */
+/**
+ * The name of a person. `isMe` is true for the person who asks. If a guest asks, the names of other people are left
+ * out.
+ */
 export interface NamedPerson {
   readonly name: string;
   readonly isMe: boolean;

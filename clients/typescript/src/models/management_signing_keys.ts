@@ -6,7 +6,7 @@ export interface SigningKeyList {
   readonly next?: string | null;
 }
 
-/** A signing key without its private part. The public part is in the key set of the identity endpoints. */
+/** A signing key without its private part. If tokens of the key are accepted, its public part is in `/auth/jwks`. */
 export interface SigningKey {
   readonly kid: string;
   readonly algorithm: string;

@@ -131,8 +131,8 @@ def form_target(url: str) -> str | None:
     Return None if the URL is not valid.
 
     Browsers apply form-action to every redirect that follows a form. So the policy must name the origin of the application's
-    redirect URI. For two kinds of URLs, the expression is only the scheme: the own scheme of a native application has no
-    origin, and the grammar of the policy has no IPv6 addresses.
+    redirect URI. In two cases, the expression is only the scheme of the URL. First, the scheme belongs to a native application,
+    so the URL has no origin. Second, the host is an IPv6 address: the grammar of the policy has no IPv6 addresses.
     """
     try:
         parts = urlsplit(url)
@@ -145,7 +145,7 @@ def form_target(url: str) -> str | None:
 
 
 def host_of(url: str) -> str:
-    """Return the host of the URL, for a page that shows it. It is empty if the scheme of the URL is neither http nor https."""
+    """Return the host of the URL, for a page that shows it. Return "" if the scheme is neither http nor https."""
     try:
         parts = urlsplit(url)
     except ValueError:

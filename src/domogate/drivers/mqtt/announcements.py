@@ -141,8 +141,8 @@ def _is_setting(expose: Mapping[str, Any]) -> bool:
 
     An example is the child lock of a plug or of a thermostat.
 
-    The state of a setting has its own name, for example `child_lock`. The state of the device itself is `state` or begins with
-    `state_`, for example `state_l1`.
+    The state of a setting has its own name, for example `child_lock`. The state of the device itself has the name `state`, or a
+    name that begins with `state_`, for example `state_l1`.
     """
     states = [one for one in _features(expose) if isinstance(one, dict) and one.get("name") == "state"]
     names = [str(one.get("property", "state")) for one in states]

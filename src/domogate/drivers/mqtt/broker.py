@@ -40,7 +40,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     id.
     """
     keepalive: int = 30
-    """In seconds. If no packet arrives for one and a half times this period, the connection is closed."""
+    """In seconds. If the broker sends no packet for 1.5 times this period, the gateway closes the connection."""
 
     def __post_init__(self) -> None:
         if problem := _find_problem_of_url(self.url):

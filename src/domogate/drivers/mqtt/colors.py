@@ -17,7 +17,7 @@ def hue_and_saturation(x: float, y: float) -> tuple[float, float]:
 
 
 def hue_and_saturation_of_rgb(red: float, green: float, blue: float) -> tuple[float, float]:
-    """Return the hue (0..360) and the saturation (0..100). All three numbers have the same scale, for example 0..1."""
+    """Return the hue (0..360) and the saturation (0..100). `red`, `green` and `blue` have the same scale, for example 0..1."""
     hue, saturation, _ = colorsys.rgb_to_hsv(red, green, blue)
     return round(hue * 360, 1), round(saturation * 100, 1)
 

@@ -26,7 +26,10 @@ REPORT_PAUSE = 1.0
 
 
 class _Entry:
-    """A module of a plant, and the object that keeps the connection to its broker. If it is None, the module is not driven."""
+    """A module of a plant, and its session: the object that keeps the connection to its broker.
+
+    If the session is None, the module is not driven.
+    """
 
     __slots__ = ("attached", "module", "session")
 

@@ -41,8 +41,8 @@ def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState 
 def restore_properties(state: EmergencyState) -> Properties:
     """Return the properties of a stored state.
 
-    After a restart, the broker sends nothing on some topics, because it does not keep their messages. Without the stored state,
-    the tests that were reported on these topics would be lost.
+    After a restart of the gateway, the broker sends nothing on some topics, because it does not keep their messages. Without
+    the stored state, the tests that were reported on these topics would be lost.
     """
     ok = frozenset(OK_OF.values())
     properties = Properties(testing=state.testing, failures={one.type: one.type not in ok for one in state.failures})

@@ -10,8 +10,8 @@ from domogate.drivers.mqtt.properties import Properties
 def needs_report(module: DrivenModule, command: SetLight) -> bool:
     """Whether the light must report before the command can be sent.
 
-    The driver must know whether the light is on, and whether it has levels and colours. A message may have only a part of
-    this information.
+    The driver must know whether the light is on, and whether it has levels and colours. One message of the light
+    may have only a part of this information.
     """
     if module.codec.confirmed_by_broker:
         return False

@@ -56,7 +56,8 @@ def describe_options(kind: DeviceKind) -> OptionSchema | None:
 def _explain(message: str) -> OptionProblem:
     """Split a message of msgspec into a path and a problem.
 
-    If the problem is in an entry of a table, the path ends at the table. The reason: msgspec does not name the entry.
+    If the problem is inside an option whose value is a table of names and values, the path ends at this table. The reason:
+    msgspec does not say which entry of the table has the problem.
     """
     where = _AT.search(message)
     path: tuple[str | int, ...] = ()

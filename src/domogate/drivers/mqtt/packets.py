@@ -246,7 +246,7 @@ def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
 
 
 def from_publish(first: int, body: bytes, version: int) -> tuple[bytes, bytes, bytes | None]:
-    """Return the topic, the payload, and the packet id to acknowledge (None with QoS 0), as bytes. Raises Malformed."""
+    """Return the topic, the payload, and the packet id for the PUBACK (None with QoS 0), each as bytes. Raises Malformed."""
     if len(body) < 2:
         raise Malformed("a PUBLISH that is too short")
     at = 2 + (body[0] << 8 | body[1])

@@ -6,7 +6,7 @@ from domogate.ports import Picture
 
 _SIGNATURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 _EARLY = 2.0
-"""In seconds. A picture also counts if it arrived at most this time before the message that the camera is on."""
+"""In seconds. A picture can arrive before the message that the camera is on. It is used if it was at most this much earlier."""
 
 
 def read_picture(payload: bytes) -> Picture:

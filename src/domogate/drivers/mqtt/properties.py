@@ -118,8 +118,8 @@ class Codec(ABC):
     def needs_function(self, _function: ThermostatFunction) -> bool:
         """Whether an order for the manual mode must name this function.
 
-        This is so if one word of the device, such as `cool`, means both the manual mode and this function. Another word would
-        change the function.
+        True if the device has one word, such as `cool`, for the manual mode with this function. Without the function in the
+        order, the driver could send the word for another function, and the device would change its function.
         """
         return False
 

@@ -119,7 +119,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def fill(self, value: object, decimals: int = 0) -> bytes:
         """Return the payload for the value. Raises Unsupported if the option `map` is set and has no entry for the value.
 
-        `decimals` is used if the option `decimals` is not set.
+        The parameter `decimals` is used for a number if the option `decimals` is not set.
         """
         if self.map:
             word = self.map.get(as_text(value))

@@ -113,7 +113,7 @@ class Shutter(PointDevice):
     def _is_moving_to(self, wanted: int) -> bool:
         """Whether the shutter is at the wanted position or is moving there.
 
-        The movement to this position is enough, because a caller cannot wait until the shutter has arrived.
+        The movement is enough to confirm the command, because the caller cannot wait until the shutter has arrived.
         """
         if self._position is None:
             return self._direction == (1 if wanted > 50 else -1)

@@ -16,9 +16,9 @@ SILENCE_LIMIT = 60.0
 """In seconds. If no frame arrives for this time, the driver checks whether the OpenWebNet gateway still answers."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
-"""In seconds: the first and the longest pause after a login that failed because of the password.
+"""In seconds: the first and the longest pause after a login that failed because of the password, without the random part.
 
-A random factor makes each pause up to 20 % longer.
+A random part makes each pause up to 20 % longer.
 
 Three wrong passwords in a minute lock all clients out for a minute (OpenWebNet, HMAC authentication).
 """

@@ -70,7 +70,7 @@ class StatusRequest(_Frame, frozen=True, gc=False):
 
 
 class Normal(_Frame, frozen=True, gc=False):
-    """*WHO*WHAT*WHERE##: a command of a client or an event of the bus. `params` are the parts after WHAT."""
+    """*WHO*WHAT*WHERE##: a command of a client or an event of the bus. `params` are the parts of WHAT after its first `#`."""
 
     who: int
     what: int
@@ -82,7 +82,10 @@ class Normal(_Frame, frozen=True, gc=False):
 
 
 class _Dimension(_Frame, frozen=True, gc=False):
-    """A frame about a dimension: *#WHO*WHERE*DIMENSION*VAL1*…*VALn##. `mark` is the character before DIMENSION."""
+    """A frame about a dimension: *#WHO*WHERE*DIMENSION*VAL1*…*VALn##. `mark` is `#` in a frame that sets the dimension.
+
+    The `#` is written directly before DIMENSION. `params` are the parts of DIMENSION after its first `#`, without the mark.
+    """
 
     who: int
     where: str

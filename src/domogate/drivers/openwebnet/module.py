@@ -28,7 +28,7 @@ class DrivenModule:
         self.is_urgent = True
         """Every change is urgent (see `ReportQueue`): measured values arrive rarely, so their reports need no pause."""
         self.received = 0
-        """Number of frames about the state of this module. A state counts as confirmed only after a new frame."""
+        """Number of frames about the state of this module. An order for a state is confirmed only by a later frame."""
         self.received_at = 0.0
         self.missed_answers = 0
         """Number of reads in a row without an answer."""

@@ -61,7 +61,11 @@ def to_digits(hexadecimal: str) -> str:
 
 
 def from_digits(digits: str) -> str:
-    """Return the hexadecimal text of a nonce or digest. Raises ValueError if `digits` is not a text of pairs from 00 to 15."""
+    """Return the hexadecimal text of a nonce or digest, which was sent as decimal digits.
+
+    Each pair of decimal digits, from 00 to 15, stands for one hexadecimal digit. Raises ValueError if `digits` has another
+    form.
+    """
     values = [int(digits[at : at + 2]) for at in range(0, len(digits), 2)]
     if len(digits) % 2 or any(value > 15 for value in values):
         raise ValueError("not a text of hexadecimal digits, each written as two decimal digits")

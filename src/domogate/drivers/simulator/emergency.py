@@ -34,7 +34,8 @@ _BREAKS = {
 class Emergency(Device[EmergencyState]):
     """An emergency controller. It fails from time to time and is repaired hours later.
 
-    Failures that are not from the simulator, for example failures of the estate file, stay. No others are added to them.
+    Failures that are not from the simulator, for example failures of the estate file, stay. While a device
+    has such a failure, the simulator makes no failures in this device.
     """
 
     __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")

@@ -46,7 +46,7 @@ class SimulatedModule:
         self.reported = reported
         self.reachable = reachable
         self.confirmed = True
-        """False if the state was never reported, or if the module was absent or slow and has not reported since."""
+        """False if no report confirmed the state, or none since the module was absent or had the option `simulate: slow`."""
         self.behaviour = Behaviour.NORMAL
         self.absence: Absence | None = None
 
@@ -181,7 +181,8 @@ class SimulatedPlant:
         """Simulate exactly these modules.
 
         A module that is already simulated keeps its device. If its kind or its options have changed, it gets a new device (see
-        `matches`). Each step of the iterator handles a few modules.
+        `matches`). This method returns an iterator: each of its steps makes the devices of some modules, and the last step also
+        does the rest.
         """
         # Meters are last, because they measure the power of the other devices.
         modules = sorted(modules, key=lambda attached: attached.module.kind is DeviceKind.ENERGYMETER)
@@ -267,7 +268,7 @@ class SimulatedPlant:
     # time
 
     def evolve(self, now: float) -> Iterator[None]:
-        """Let time pass up to the given time. Each step of the iterator handles a part of the plant."""
+        """Let time pass up to `now`. This method returns an iterator: each of its steps handles a part of the plant."""
         simulated = self._time_scale.simulated(now)
         for count, module in enumerate(tuple(self._modules.values()), start=1):
             self._evolve(module, simulated)

@@ -125,7 +125,7 @@ class Plug(Device[PlugState]):
 
     The option `load` names an appliance, or the option `watts` gives a power. Without these options, the seed of the simulator
     selects an appliance. But if the plug is on, and its stored power is one that this appliance can never use, the plug has no
-    appliance: it uses the stored power whenever it is on. Noise of at most 3 percent is added to each of these powers.
+    appliance: it uses the stored power whenever it is on. Noise raises or lowers each of these powers by at most 3 percent.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")
@@ -268,7 +268,7 @@ class EnergyMeter(Device[EnergyMeterState]):
         self._counter = EnergyCounter(self.random.between("used", 0, 50_000) if energy is None else energy.value, end=inf)
         self._schedule = MeasureSchedule(self.random, "measure", start.measure_every, start.now)
         self.read_consumption: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
-        """A function that the plant sets. It returns the present watts of the measured devices, and the watt-hours used."""
+        """A function that the plant sets. It returns the present watts of the measured devices, and their total watt-hours."""
 
     def first_state(self) -> EnergyMeterState:
         return EnergyMeterState()

@@ -9,7 +9,7 @@ from domogate.drivers.simulator.weather import Weather
 
 _STEP = 120.0
 _STEPS = 100
-"""The heating is computed in steps of `_STEP` seconds. A call that would need more than `_STEPS` steps makes longer steps."""
+"""`advance` computes in steps of `_STEP` seconds. If it would need more than `_STEPS` steps, it makes longer steps."""
 _MEMORY = 2 * 86_400.0
 """In seconds. If more time has passed since the last computation, only the last `_MEMORY` seconds are computed.
 
@@ -27,8 +27,8 @@ class Regulator(Protocol):
     def regulate(self, at: float, celsius: float) -> float:
         """Switch the heating or cooling on or off, as this time and this room temperature require.
 
-        Returns by how many degrees the thermostat would warm the room in a long time. This is below 0 if it cools, and 0 if it
-        is off.
+        Return the number of degrees by which the thermostat would warm the room if nothing changed for a long time. The number
+        is below 0 if the thermostat cools, and 0 if its heating or cooling is off.
         """
         ...
 

@@ -44,7 +44,7 @@ class Weather:
         return min(max(height, 0.0), 1.0)
 
     def clearness(self, at: float) -> float:
-        """Return the part of the sunlight that passes the clouds on the day of this time."""
+        """Return the part of the sunlight that passes the clouds, from 0.15 to 1. It is the same for the whole day (UTC)."""
         self._turn_to(floor(at / _DAY))
         return self._sunny
 

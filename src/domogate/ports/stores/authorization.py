@@ -73,9 +73,12 @@ class TokenStore(GrantStore, Protocol):
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         """Remove expired sessions, codes, refresh tokens, one-time links, invitation links and counted login attempts.
 
-        Also revoke the grants of the gateway's own pages whose session has ended. Also remove old daily counts of requests.
+        Also revoke each grant of the gateway's own pages that came from a login session that has ended. Also remove old daily
+        counts of requests.
 
-        Also remove grants without a valid token: their codes were never redeemed, or the grants were revoked or replaced.
+        Also remove grants without a valid token: a grant whose code was never redeemed, a revoked grant, and a grant after
+        which the person granted the same rights again.
+
         `token_lifetime` is the longest lifetime of an access token or an id token. Codes, refresh tokens and grants stay in the
         store at least for this time after their end, because tokens that were issued from them may still be valid.
         """

@@ -11,7 +11,7 @@ class FigureStore(Protocol):
     async def count_figures(self, since: float) -> StoreFigures:
         """Count the plants, modules, orders and so on that are in the store now (see StoreFigures).
 
-        An ended order is counted only if it ended after the time `since`, and was queued at most ten minutes before `since`.
-        Nearly all orders end within ten minutes.
+        An ended order is counted only if it ended after the time `since`. It is not counted if it was queued more than ten
+        minutes before `since`. But nearly all orders end within ten minutes, so such orders are very rare.
         """
         ...

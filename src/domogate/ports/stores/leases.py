@@ -43,7 +43,8 @@ class MessageLink(StrEnum):
     CUT_OFF = "cut off"
     """The connection has been lost for some seconds, and another member was connected in this time.
 
-    The member hands over its shards to other members. A member that has never been connected also counts as cut off.
+    The member hands over its shards to other members. A member that has never been connected also counts as cut off, even
+    if no other member is connected.
     """
 
 
@@ -128,9 +129,10 @@ class LeaseStore(Protocol):
     async def read_map(self) -> ShardMap: ...
     async def read_time(self) -> float: ...
     async def find_beginning(self) -> float:
-        """Return the time since which gateways of the cluster have run without a break: the start of the first of them.
+        """Return the beginning of the cluster: since this time, at least one gateway of the cluster has always been running.
 
-        If no gateway runs, return the present time.
+        If no gateway runs, store and return the present time. A stored beginning of the last two minutes is kept, because the
+        gateway that stored it may still be starting.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The people of the recorded plants. The recorder has replaced their names and e-mail addresses."""
+"""The people of the recorded plants. `domogate record` has replaced their names and e-mail addresses."""
 
 from collections.abc import Callable, Iterable
 

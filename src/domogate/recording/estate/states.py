@@ -38,7 +38,7 @@ def consumed(consumptions: Sequence[answers.Consumption]) -> Record:
 
 
 def thermostat_state(thermostat: answers.Chronothermostat) -> Record | None:
-    """Return the state, or None if the mode or the function is missing: the answer of E13 has only programs."""
+    """Return the state, or None if the mode or the function is missing. An answer of E13, for example, has only programs."""
     if thermostat.mode is None or thermostat.function is None:
         return None
     offset = thermostat.time[-6:] if thermostat.time is not None else "+00:00"

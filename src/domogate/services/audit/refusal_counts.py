@@ -71,9 +71,9 @@ class RefusalCounts:
     def count(self, entry: AuditEntry) -> bool:
         """Count the refusal if an entry of this minute is of the same kind, and return True. Otherwise return False.
 
-        The texts of `entry` need not be cleaned before this call (`_clean` in log.py). If cleaning would change
-        them, the result is False, because the texts in `_kinds` are clean. If the result is False, clean the texts of `entry`
-        and call `add`.
+        The caller need not clean the texts of `entry` first (`_clean` in log.py shortens them and replaces characters). The
+        texts in `_kinds` are clean. So if a text of `entry` is not clean, the result is False. If the result is False, clean
+        the texts of `entry` and call `add`.
         """
         if not self._begun <= entry.at < self._begun + MINUTE:
             return False

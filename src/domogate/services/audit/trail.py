@@ -23,7 +23,7 @@ _PAGES_OF_A_SEARCH = 40
 _DISORDER = 86_400.0
 """In seconds. Records are not always in the order of their times, because somebody may have set the clock back.
 
-A search relies on this: the time of a record is at most `_DISORDER` seconds before the time of the previous record.
+A search relies on this: the time of a record is at most `_DISORDER` seconds before the time of each earlier record.
 """
 NEWEST = 2**62
 """A number that is larger than the number of every record."""
@@ -176,7 +176,7 @@ class AuditTrail:
         return page[0].number if page else 0
 
     async def export(self, after: int = 0) -> AsyncIterator[bytes]:
-        """Yield one line of JSON for each record with a number above `after`. The line has the number, entry and hash."""
+        """Yield one line of JSON for each record with a number above `after`. The line has all fields of the record."""
         async for record in self._read(after):
             yield _encode_record(record) + b"\n"
 

@@ -52,7 +52,10 @@ def _json(**fields: Any) -> str:
 
 
 class _Entity(msgspec.Struct, frozen=True):
-    """One entity of Home Assistant: its component (such as `sensor`), the end of its id, and the fields that only some have."""
+    """One entity of Home Assistant.
+
+    It has the component (such as `sensor`), the end of its id, and the fields that not every entity has.
+    """
 
     component: str
     fields: _Fields

@@ -74,7 +74,9 @@ class Bridge:
         self._commands = BridgeCommands(commands, self._find_latest_rights)
         self._connection: BridgeConnection | None = None
         self._retained: dict[str, bytes | None] = {}
-        """The payloads of the retained messages at the broker, by topic. None: unknown, from an earlier connection."""
+        """The payloads of the retained messages at the broker, by topic. The payload of a message that an earlier connection
+        published is None: it is not known.
+        """
         self._shown: Shown | None = None
         self._has_rights: bool | None = None
         self._changed: set[Id] = set()

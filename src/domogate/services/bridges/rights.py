@@ -14,11 +14,11 @@ from domogate.services.plants.read_model import ModuleView, PlantView, ReadModel
 from domogate.services.rights.access import check_standing
 
 BRIDGE_CLIENT = "mqtt-bridge"
-"""The name of bridges in the audit log."""
+"""The client id of all bridges. In the audit log, it is the client of the commands that came through a bridge."""
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A plant as the user of the bridge sees it now. `modules` are the modules that the bridge publishes."""
+    """A plant as the user of the bridge saw it when this object was made. The bridge publishes the modules in `modules`."""
 
     principal: Principal
     home: Home
@@ -44,7 +44,7 @@ class BridgeRights:
         return shown.source is not None and self._read_model.find_plant(shown.home.plant.id) is shown.source
 
     async def find(self, plan: BridgePlan, broker: BridgeBroker) -> Shown | None:
-        """Return what the bridge may show, or None if its user has no rights on the plant now.
+        """Return what the bridge may show, or None if its user may not use the plant now.
 
         A module is left out if the gateway itself drives it through the same broker. So a message that the bridge publishes can
         never come back as a new state.

@@ -52,10 +52,12 @@ class HolderWatch:
     async def is_moving(self, shard: int) -> bool:
         """Return True if a request should wait, because the shard will soon have another holder.
 
-        Return False if the database does not answer, because no shard can move now. Also return False if the holder will keep
-        the shard. It will do so if it should hold the shard (`choose_member`) and one of these conditions is true:
+        Return False if the database does not answer, because no shard can move without the database.
 
-        - Neither the holder nor any other member that stays in the cluster is connected to NATS.
+        Also return False if the holder will keep the shard. It keeps the shard if `choose_member` chooses this holder and one
+        of these conditions is true:
+
+        - Neither the holder nor any other member is connected to NATS. Members that are leaving the cluster do not count.
         - The holder is connected to NATS. It is also alive: it has renewed its lease at least `LeaseTimes.renewal` seconds
           after the first call of this method for this shard.
         """

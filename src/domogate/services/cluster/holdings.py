@@ -27,7 +27,7 @@ class HeldShards:
         self.fenced = 0
         """The number of writes that the store refused, because this gateway did not hold the shard of the plant."""
         self.empty = asyncio.Event()
-        """Set while this gateway holds no shard."""
+        """An event that is set while this gateway holds no shard."""
         self.empty.set()
         self.when_fenced: Callable[[int], None] = lambda _: None
         """Called with a shard that another member has taken."""

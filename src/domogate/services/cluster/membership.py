@@ -30,13 +30,15 @@ _SHORTEST_TIMER = 0.01
 class LeaseTimes(msgspec.Struct, frozen=True):
     """The times of leases, in seconds.
 
-    A crashed member is replaced after `lease` plus one `renewal`. This sum must stay below 10 s. `margin`: a member that cannot
-    renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
-    another member drives these devices. `pause`: the shortest time between the beginnings of two renewals. `cut_off`: a member
-    that gets no messages hands over its shards after this time, if other members get messages. NATS carries the messages. If
-    NATS stops, no member shall hand over its shards. So `cut_off` must be long enough for two steps after the first member has
-    noticed the stop. First, all other members notice it too: at most one second, the time between two pings. Second, each
-    member reads in the database that the others have noticed it: one renewal.
+    `lease`: a lease ends this time after its last renewal. `renewal`: the time between two renewals. A crashed member is
+    replaced after `lease` plus one `renewal`. This sum must stay below 10 s. `margin`: a member that cannot renew its lease
+    stops driving this number of seconds before the lease ends. So its last commands reach the devices before another member
+    drives these devices. `pause`: the shortest time between the beginnings of two renewals.
+
+    `cut_off`: a member that gets no messages from NATS hands over its shards after this time, if other members get messages.
+    But if NATS itself stops, no member shall hand over its shards. The members do not notice the stop at the same time. So
+    `cut_off` must be longer than the sum of two times. Within one second (the time between two pings) after the first member,
+    all other members notice the stop. Within one renewal more, each member reads in the database that the others noticed it.
     """
 
     lease: float = 6.0

@@ -1,9 +1,10 @@
 """Delays the answer to a write until all gateways know the change (Decision 0091).
 
-After the answer, clients can read the change from any gateway. The gateway that wrote asks all other gateways whether they
-have applied its newest change. In this file, "question" means this message. The bound is the setting `knowledge_bound`. If
-another gateway does not answer within the bound, later writes do not wait for that gateway. This is safe: a gateway that still
-lacks the change after this time refuses requests of clients. When it answers questions again, writes wait for it again.
+After the answer, clients can read the change from any gateway. The gateway that wrote sends a message to all other gateways.
+It asks whether they have applied its newest change. In this file, this message is called a question. The bound is the setting
+`knowledge_bound`. If another gateway does not answer within the bound, later writes do not wait for that gateway. This is safe:
+a gateway that still lacks the change after this time refuses requests of clients. When it answers questions again, writes wait
+for it again.
 """
 
 import asyncio

@@ -13,7 +13,7 @@ class ClusterStatus(msgspec.Struct, frozen=True):
     own_id: Id | None
     """The id of this gateway as a member. None while this gateway has no lease."""
     members: tuple[LiveMember, ...]
-    """`lease_left` of each member is the time that is left now: the time since the renewal is already subtracted."""
+    """The members of the cluster. `lease_left` is the time that is left of the lease of a member when this object is made."""
     held_shards: int
     fenced_writes: int
     """The number of writes since the start of this gateway that the store refused because another member had the shard."""

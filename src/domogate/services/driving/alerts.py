@@ -27,7 +27,7 @@ class _Controller:
         self.state = stored.state if stored and isinstance(stored.state, EmergencyState) else EmergencyState()
         self.reachable = stored is None or stored.reachable
         self.absence = None if stored is None else stored.absence
-        """The reason why the controller itself cannot be reached."""
+        """The absence of the controller itself (not of a unit), or None."""
         self.broken: set[str] = set()
         """The units with a failure in their last reported state."""
         self.absent: set[str] = set()
@@ -79,9 +79,9 @@ class Alerts:
     def start_from(self, stored: StoredPlant, now: float, forgotten: Collection[Id] = ()) -> list[Report]:
         """Take over the stored states. Return a report with the right alert for each controller whose stored alert is wrong.
 
-        A module that was known before this call keeps its state in memory. The reason: perhaps the plant was read from the
-        store before the last report of the module was written. There are two exceptions that get the stored state: the modules
-        in `forgotten`, and modules whose stored state comes from no report.
+        For a module that was known before this call, the state in memory is used instead of the stored state. The reason:
+        perhaps the plant was read from the store before the last report of the module was written. In two cases, the stored
+        state is used: the module is in `forgotten`, or its stored state comes from no report.
         """
         controllers, by_unit = self._controllers, self._by_unit
         replaced = {*forgotten, *(module_id for module_id, state in stored.states.items() if not state.at)}

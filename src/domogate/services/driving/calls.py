@@ -55,7 +55,7 @@ class Outcome(Generic[T]):
         self._loop = loop
         self._result: Any = None
         self._waiting: list[asyncio.Future[None]] | None = []
-        """The futures of the waiting callers. None if the call has ended."""
+        """The futures of the waiting callers. None if the outcome already has a result."""
 
     def done(self) -> bool:
         return self._waiting is None
@@ -132,9 +132,9 @@ class DriverCalls:
         self._last_writes: set[asyncio.Task[None]] = set()
 
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
-        """Start a call, and return its outcome. The outcome has a result at most `_LEEWAY` after the deadline.
+        """Start a call, and return its outcome. The outcome gets its result at the latest `_LEEWAY` after the deadline.
 
-        Raises Internal if the plant has too many calls. In this case nothing was sent or stored, so the caller may try again.
+        Raises Internal if the plant has too many calls. Then `work` was not started, so the caller may try again.
         """
         if self.running >= MOST_IN_A_PLANT:
             busy = "the device was not asked: too many orders and questions of this plant are waiting"

@@ -158,7 +158,7 @@ class DrivenPlant:
         return stored
 
     async def _acquire_slot(self, stored: StoredPlant) -> None:
-        """If all devices are simulated, wait for a slot. Raises DeviceOffline if none is free and no call needs the plant."""
+        """If no device is real, wait for a slot. If none is free and no call needs the plant, raise DeviceOffline instead."""
         slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
@@ -176,7 +176,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Apply injected faults, and add reports of alerts of emergency controllers. Return the reports to record."""
+        """Apply injected faults to the report, and add reports of alerts of emergency controllers. Return what to record."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())
@@ -248,7 +248,7 @@ class DrivenPlant:
     # questions
 
     async def read(self, module_id: Id, deadline: float) -> Report:
-        """Ask the module. Record its readings and a new state. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
+        """Ask the module. Record readings and any new state. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
         return await self._calls.ask(deadline, partial(self._read, module_id, deadline, False))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:

@@ -27,7 +27,7 @@ from domogate.ports import Clock, Fenced, OrderFilter, OrderStore, StateStore, S
 _log = get_logger(__name__)
 
 _BATCH = 250
-"""The number of reports in one write. More reports would delay other tasks, because encoding them takes time."""
+"""The largest number of reports in one write. More reports would delay other tasks, because encoding them takes time."""
 _MOST_WAITING = 20_000
 """The number of reports that may wait in a queue. A driver that awaits each call of `report` stays far below this limit."""
 
@@ -209,8 +209,8 @@ class ReportQueue:
 
 
 _GRACE = 2.0
-"""In seconds. For this time after the deadline, only the process that sent the order may end the order. After this time,
-`settle` ends it; in a cluster, the gateway that holds the plant does so. Clocks of gateways differ by less than `_GRACE`.
+"""In seconds. `settle` ends an order only if its deadline passed more than this time ago: until then, the process that sent
+or queued the order can still end it. Clocks of gateways differ by less than `_GRACE`.
 """
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
@@ -297,8 +297,8 @@ class Orders:
     async def list_queued(self) -> Sequence[Order]:
         """Return the queued orders whose deadline has not passed, oldest first.
 
-        Orders that were queued together, such as the steps of a scene, are sorted by deadline. An order whose queue
-        time is over `_GRACE` seconds in the future is left out: the clock was set back, so its deadline may have passed.
+        Orders that were queued together, such as the steps of a scene, are sorted by deadline. An order that was queued at a
+        time more than `_GRACE` seconds in the future is left out: the clock was set back, so its deadline may have passed.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()

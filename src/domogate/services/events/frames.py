@@ -74,7 +74,7 @@ def print_present(
     """Return the present states of the modules that the filter and the rights allow.
 
     Each state is printed as a server-sent event. Like the event `reset`, these server-sent events have no field `id`. The
-    CloudEvent in each of them has an id, which begins with `cursor`.
+    data of each of them is a CloudEvent. The `id` of this CloudEvent begins with `cursor`.
     """
     frames = []
     for module_id in module_ids:

@@ -135,7 +135,9 @@ class Hub:
     # streams
 
     async def open(self, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None = None) -> Stream:
-        """Open a stream. If `last_event_id` is given, the stream begins with the missed events after it, or with `reset`.
+        """Open a stream. If `last_event_id` is given, the stream begins with the events after it, or with `reset`.
+
+        The event `reset` means that the missed events are not available, and that the present states follow.
 
         Raises ScopeMissing if the scopes of the token allow none of the events of the filter. Raises NoSuchPlant or
         NotYourPlant if the caller has no access to a plant of the filter. Raises Unavailable if the gateway stops or has
@@ -277,7 +279,10 @@ class Hub:
         return (*self._by_dependency.get(plant_dependency(plant_id), ()), *self._by_dependency.get(ALL_PLANTS, ()))
 
     async def _send_heartbeats(self) -> None:
-        """Send heartbeats. Also wake streams whose rights have expired: if the clock was set forward, their timer is late."""
+        """Send heartbeats. Also wake streams whose rights have expired.
+
+        A stream has a timer for the end of its rights. But if the clock is set forward, this timer is late.
+        """
         loop, pause = asyncio.get_running_loop(), min(1.0, self._heartbeat / 2)
         while True:
             await asyncio.sleep(pause)

@@ -1,4 +1,7 @@
-"""One event stream: first the missed events, then new events. Rights are checked before each event (Decision 0044)."""
+"""One event stream: first the missed events, then new events.
+
+If its rights may have changed, they are checked before the next event (Decision 0044).
+"""
 
 import asyncio
 import re

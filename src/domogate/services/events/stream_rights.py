@@ -51,7 +51,7 @@ def find_dependency(event: Event) -> Dependency | None:
 
 
 ViewerKey = tuple[Id, frozenset[str], frozenset[Id] | None]
-"""The user, scopes and plants of a stream. Streams with the same values may get the same events of a plant."""
+"""The user, scopes and plants of a stream. Streams with the same values have the same rights to the events of a plant."""
 
 
 class StreamContext(msgspec.Struct, frozen=True):
@@ -107,7 +107,8 @@ class StreamRights:
     def _find_viewer_key(self, principal: Principal) -> ViewerKey:
         """Return the user, scopes and plants of the principal: the viewer key of the stream.
 
-        Streams with equal viewer keys may get the same events of a plant. So the hub checks an event once for all of them.
+        Streams with equal viewer keys have the same rights to the events of a plant. So the hub checks an event once for all of
+        them.
         """
         return principal.user_id, principal.scopes, principal.plants
 
@@ -178,7 +179,7 @@ class StreamRights:
         return get_access(self.principal, plant_id, plant, self._context.clock.now())
 
     def may_get(self, notice: Notice, plant: PlantView) -> bool | None:
-        """Return whether the stream may show the notice. None means that the stream may show nothing of the plant."""
+        """Return whether the stream may show the notice. Return None if the stream may show nothing of the plant."""
         try:
             return self.find_access(notice.plant_id, plant).may_get(notice)
         except (NoSuchPlant, NotYourPlant):

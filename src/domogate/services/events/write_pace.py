@@ -4,13 +4,13 @@ So a busy hub writes many events together (Decision 0145).
 """
 
 WRITES_PER_SECOND = 4_000
-"""The number of writes in a second while the hub is busy."""
+"""The number of writes per second that the hub may do over a longer time (`LONGEST_WAIT` has the exception)."""
 AT_FULL_SPEED = 1_000
-"""After a time with few writes, the hub does this number of writes without pauses."""
+"""After a time without writes, the hub may do this number of writes at once. Then it must pause between writes."""
 BUSY_AFTER = 250
-"""After this number of writes without pauses, the hub is busy."""
+"""After a time without writes, the hub counts as busy as soon as it has done this number of writes at once."""
 LONGEST_WAIT = 0.25
-"""In seconds. If more streams wait than can be written in this time, the hub writes faster."""
+"""In seconds. If `WRITES_PER_SECOND` does not suffice to write to all waiting streams in this time, the hub writes faster."""
 SHORTEST_PAUSE = 0.005
 """In seconds. A pause of the hub is at least this long, because waking the hub takes more CPU time than a write."""
 
@@ -22,7 +22,10 @@ class WritePace:
 
     def __init__(self) -> None:
         self._used_until = 0.0
-        """The past writes use up the time until this moment. Each write uses `1 / WRITES_PER_SECOND` seconds or less."""
+        """The time at which the past writes would end if they were done one after the other without haste.
+
+        Each write then takes `1 / WRITES_PER_SECOND` seconds, or less if many streams wait (`LONGEST_WAIT`).
+        """
 
     def is_busy(self, moment: float) -> bool:
         return self._used_until - moment >= BUSY_AFTER / WRITES_PER_SECOND

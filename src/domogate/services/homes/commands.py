@@ -28,9 +28,9 @@ from domogate.wire.commands import CommandBody, to_command, word_of
 LONGEST_KEY = 64
 _NOTE_PICTURES_EVERY = 60.0
 _LAST_READ = 0.1
-"""In seconds. If the plant must be read again after a command, this read may end this long after the command's deadline."""
+"""In seconds. If the plant must be read again after a command, this read must end at most this long after the deadline."""
 MOST_CHANGES = 1_000
-"""The number of changes that are read to find out whether a module could be reached at an earlier time.
+"""The largest number of changes that are read to find out whether a module could be reached at an earlier time.
 
 Many changes are read, because most changes are measured values.
 """

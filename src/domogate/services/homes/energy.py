@@ -74,9 +74,9 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 class HomeEnergy(msgspec.Struct, frozen=True):
     """The energy that a home used in a period.
 
-    `total` is the sum of the energy meters. If only plugs have measured values in the period, `total` is the sum of the plugs.
-    If no device has values in the period, `total.now` is None, and `total.before` is the sum of the energy meters. If the
-    energy meters have no values in the period before either, `total.before` is the sum of the plugs.
+    `total` is the sum of the energy meters. If only plugs have values in the period, `total` is the sum of the plugs. If no
+    device has values in the period, the devices with values in the period before decide in the same way: the energy meters or,
+    if only plugs have values, the plugs. In this case `total.now` is None.
 
     `since` is the beginning of the period. For a guest, it can be later than the requested time.
     """

@@ -30,7 +30,8 @@ class PersonLimits:
     def admit(self, user_id: Id) -> None:
         """Count a request.
 
-        Raises TooManyRequests if the person has sent too many requests in this minute. A refused request is not counted.
+        Raises TooManyRequests if the person has sent `REQUESTS` requests in this period. A period has `REQUESTS_SPAN` seconds,
+        and begins with the first request after the previous period. A refused request is not counted.
         """
         self._count(self._requests, user_id, f"a person may send {REQUESTS} requests a minute")
 
@@ -40,8 +41,8 @@ class PersonLimits:
 
         The request counts as under way until the `with` block ends.
 
-        Raises TooManyRequests if the person has sent too many of these requests in this minute, or has too many of them under
-        way.
+        Raises TooManyRequests if the person has sent `ACTIONS` of these requests in this period, or has `MOST_OPEN` of them
+        under way. The period is as in `admit`.
         """
         if self._open[user_id] >= MOST_OPEN:
             raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)

@@ -74,7 +74,7 @@ class Monitor:
         self._samples: deque[Sample] = deque(maxlen=MINUTES + 1)
         self._counting = asyncio.Lock()
         self._figures: tuple[float, StoreFigures] | None = None
-        """The last counts of the store. The first element: the time since which these counts include the orders that ended."""
+        """A time, and the last counts of the store. These counts include the orders that ended after this time."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

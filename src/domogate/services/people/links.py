@@ -29,7 +29,7 @@ class LoginStore(PeopleStore, SessionStore, Protocol):
 
 
 class IssuedLink(msgspec.Struct, frozen=True):
-    """A one-time link. `url` is None if the link was mailed. Only the person who gets the mail may see the link."""
+    """A one-time link. `url` is None if the link was mailed: then only the person who gets the mail may see the link."""
 
     url: str | None
     mailed: bool

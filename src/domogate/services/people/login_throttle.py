@@ -54,7 +54,9 @@ class LoginThrottle:
         return len(self._waiting)
 
     def attempt(self, account: str, address: str) -> Attempt:
-        """Return an attempt, with the keys and limits of its counts. The attempt is not counted yet.
+        """Return an attempt: the keys of the counters for the account and the IP address, and the limits of these counters.
+
+        The attempt is not counted yet.
 
         `add_session` of the store can record the success of the attempt in the same write as the session.
         """
@@ -98,7 +100,7 @@ class LoginThrottle:
         self._waiting.pop(attempt.address, None)
 
     def _key(self, *parts: str) -> str:
-        """Return the key of a count: a hash of the purpose and `parts`, which has a fixed size."""
+        """Return the key of a count: a hash of the purpose and `parts`. All keys have the same length."""
         text = "\0".join((self._purpose, *parts))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

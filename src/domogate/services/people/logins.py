@@ -41,8 +41,8 @@ class LoginComplete(msgspec.Struct, frozen=True):
 class SecondFactorNeeded(msgspec.Struct, frozen=True):
     """The result of a login with the right password: a second factor is needed.
 
-    The login continues with `cookie`, which gives no other access. `set_up`: the user must first set up a second
-    factor.
+    The login continues with `cookie`, which gives no other access. If `set_up` is true, the user has no second factor yet and
+    must first set one up.
     """
 
     cookie: str

@@ -119,8 +119,8 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def set_limits(self, plant_id: Id, user_id: Id, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
         """Replace the limits of a member. None removes the limits. The change takes effect with the next request.
 
-        In three cases the member no longer gets the events from before this change: the new limits have other places, their
-        period begins earlier, or the old period has already ended.
+        In three cases the member can no longer get the events from before this change: the new limits name other floors,
+        ambients or modules than the old limits, the new period begins earlier, or the old period has already ended.
 
         Raises NotFound if there is no such plant or member, and Invalid if the limits are refused. Raises Conflict if the user
         owns the plant.
@@ -220,8 +220,8 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """Mark the plant as removed. `by` must be the owner of the plant, an operator or the command line.
 
-        For some time the operation E6 (all plants) lists the plant as removed. Other operations hide it (Decision 0009). Raises
-        NotFound, Forbidden, and Conflict if the plant is removed already.
+        For some time (the setting `removed_plants_kept_days`), E6 lists the plant as removed. Other operations hide it
+        (Decision 0009). Raises NotFound, Forbidden, and Conflict if the plant is removed already.
         """
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 

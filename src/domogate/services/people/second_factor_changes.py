@@ -22,7 +22,7 @@ class SecondFactorChanges(SessionRecords):
 
         The user's earlier sessions end, and a new session starts. The result is LoginFailed if the code is refused. It is also
         LoginFailed if the password or the second factor was changed since the check of the password. `replaces` is the cookie
-        that the browser already has.
+        that the browser already has. Its session ends too, even if it belongs to another user.
         """
         user = await self._add_second_factor(pending.user, secret, code, address)
         if user is None:

@@ -26,7 +26,7 @@ _AGENT_KEPT = 300
 _RECENT_LOGIN = 300.0
 
 PASSWORD, CODE, PASSKEY, MULTIPLE = "pwd", "otp", "pop", "mfa"
-"""The authentication methods (RFC 8176). A passkey proves possession of a key (pop) and verifies the person (mfa)."""
+"""Authentication methods (RFC 8176). A login with a passkey has two: possession of a key (pop) and multiple factors (mfa)."""
 _FACTOR_NAMES = {PASSWORD: "password", CODE: "code", PASSKEY: "passkey"}
 
 

@@ -98,7 +98,9 @@ class Sessions(SecondFactorChanges):
     ) -> LoginComplete | LoginFailed:
         """Log in with a verified passkey. If two logins use the same challenge, even at different gateways, only one succeeds.
 
-        `factors` are all factors that the person proved. `counted` is the attempt that the login marks as successful.
+        `factors` are all factors that the person proved. `counted` is the attempt of this login, which the caller has
+        counted already. If the login succeeds, the attempt is marked as successful.
+
         `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.
         """
         cookie, session = self._new_session(user, address, agent, factors, self._lifetime)

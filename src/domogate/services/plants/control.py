@@ -38,8 +38,8 @@ _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 _LAST_LOOKUP = 0.15
 """In seconds. The lookups for the end of an order stop this long after the deadline, even if the database does not answer.
 
-If the outcome of the order comes after the deadline, the lookups stop at most this long after the outcome. An outcome comes
-at most 0.1 s late (`driving/calls.py`), so the caller gets an answer at most 0.25 s after the deadline.
+The lookups begin when the fabric returns. If this is after the deadline, the lookups stop at most this long after their begin.
+The fabric returns at most 0.1 s late (`driving/calls.py`), so the caller gets an answer at most 0.25 s after the deadline.
 """
 
 # When plugs fail in different ways, the answer has the worst fault (Decision 0024).

@@ -187,7 +187,7 @@ class ReadModel:
     def apply(self, changes: Sequence[Change]) -> None:
         """Update the read model with committed changes. This method is a listener of the store.
 
-        Most changes are new states, which are updated in place.
+        Most changes are new states of modules. The read model updates them in memory, and does not read the plant again.
         """
         others = []
         for change in changes:

@@ -104,8 +104,8 @@ def read_site(
 ) -> SafetySite:
     """Return the site with its controllers, units and tests.
 
-    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` has
-    the tests of the logbook whose end is in the future (`list_future_tests`), each with the time of its entry.
+    `commissioned` has the time at which each unit, or the whole site (key None), was put into service. `logged` is
+    about the tests that end in the future (`list_future_tests`): it has the time of the logbook entry of each of them.
     """
     places = places_of(plant.topology)
 

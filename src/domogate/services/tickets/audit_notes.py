@@ -11,9 +11,9 @@ _CAPACITY = 10_000
 
 
 class TicketAudit:
-    """Records the use of tickets and picture tokens, and refused attempts, with or without a valid permit.
+    """Records the use of tickets and picture tokens, and refused attempts, also those without a valid permit.
 
-    Only the first picture of each permit is recorded.
+    Of the pictures of one permit, only the first is recorded. All refused requests for pictures are recorded.
     """
 
     def __init__(self, audit: Audit) -> None:
@@ -32,7 +32,7 @@ class TicketAudit:
             self._note(AuditAction.PICTURE_TAKEN, permit, AuditResult.OK, address)
 
     def note_refused(self, action: AuditAction, permit: Permit | None, reason: Reason | None, address: str) -> None:
-        """Record a refusal. `permit` is None if the permit was not valid. Then the user is unknown.
+        """Record a refusal. `permit` is None if no valid permit was read; then the user is unknown.
 
         `reason` is None for an internal error.
         """

@@ -77,9 +77,9 @@ class WebhookAdministration:
         return replayed
 
     def note(self, action: AuditAction, webhook: Webhook, who: str, address: str, **detail: str) -> None:
-        """Write an entry to the audit log.
+        """Write a record to the audit log.
 
-        The entry does not have the URL of the webhook. The URL often contains a secret.
+        The record does not have the URL of the webhook, because the URL often contains a secret.
         """
         self._audit.note(action, who=who, what=webhook_ref(webhook), result=AuditResult.OK, address=address, detail=detail)
 
@@ -91,5 +91,5 @@ def check_not_ended(webhook: Webhook) -> None:
 
 
 def webhook_ref(webhook: Webhook) -> str:
-    """Return the reference to a webhook for an audit entry."""
+    """Return the reference to a webhook for a record of the audit log."""
     return f"webhook:{webhook.id} of {client_ref(webhook.client_id)} plant:{webhook.plant_id}"

@@ -23,7 +23,7 @@ class FeedReader:
         self._store = store
         self._plant_id = plant_id
         self._changes: deque[Change] | None = None
-        """All changes after the last page that was read from the store. None if some of them may not be in memory."""
+        """All changes after the last page that `read_page` returned. None if some of them may not be in memory."""
 
     def add_change(self, change: Change) -> None:
         """Keep a committed change of the plant in memory, so that it need not be read from the store."""

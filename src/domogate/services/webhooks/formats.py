@@ -14,7 +14,7 @@ from domogate.wire import OutputModel
 
 
 class Printed(msgspec.Struct, frozen=True):
-    """The body and headers of a post."""
+    """The body and headers of a request to the receiver of a webhook."""
 
     body: bytes
     headers: Mapping[str, str]
@@ -40,7 +40,7 @@ class WebhookFormats:
     def __init__(self, source: str, others: Mapping[WebhookFormat, Printer] | None = None) -> None:
         self._source = source
         self._recent: dict[int, tuple[Event | None, Module | None, Printed | None]] = {}
-        """The last printed events by cursor: the event, its module, and the post that was printed from them.
+        """The last printed events by cursor: the event, its module, and the request that was printed from them.
 
         The webhooks of a plant deliver the same event at nearly the same time. So the event is printed once for all of them.
         """

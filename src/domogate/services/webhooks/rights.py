@@ -40,7 +40,7 @@ class WebhookEnded(Exception):
     """The webhook must end. Nothing is delivered to it any more.
 
     The dispatcher stores the end of the webhook with the message of this exception. The message says why the webhook ended.
-    If the message is empty, the store already knows the end, and nothing is stored.
+    If the message is empty, the webhook was already ended or removed in the store, and nothing is stored.
     """
 
 

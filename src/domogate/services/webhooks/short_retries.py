@@ -19,9 +19,9 @@ _DELAY = 0.1
 
 
 class ShortRetries:
-    """The recent attempts at one receiver.
+    """The results of the recent attempts to deliver events to one receiver.
 
-    The attempts are not stored. So in a new process, the receiver counts as down until it accepts an event. While it counts as
+    These results are not stored. So in a new process, the receiver counts as down until it accepts an event. While it counts as
     down, the delays after failures are long (`backoff.py`).
     """
 
@@ -48,9 +48,9 @@ class ShortRetries:
         self._failures_of.pop(cursor, None)
 
     def may_pass(self, failures: Sequence[DeliveryResult]) -> bool:
-        """Whether a new attempt may succeed within seconds.
+        """Whether a short delay is enough after these failures, because the receiver may accept the events again soon.
 
-        False if the receiver failed AT_MOST times in a row, or if it asked for a long delay.
+        False if the receiver has failed `AT_MOST` times in a row, or if it asked for a delay longer than `FIRST` seconds.
         """
         return self._in_a_row < AT_MOST and all((result.retry_after or 0.0) <= FIRST for result in failures)
 

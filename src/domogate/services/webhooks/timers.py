@@ -10,7 +10,7 @@ from domogate.domain.ids import Id
 class Timers:
     """The time at which each webhook must be handled next. A webhook has at most one such time.
 
-    If a new time replaces an old one, the old one stays in the heap until it has passed. Then it is ignored.
+    If a webhook gets a new time, its old time stays in `_heap`. When the old time has come, it is ignored.
     """
 
     def __init__(self) -> None:

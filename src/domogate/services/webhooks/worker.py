@@ -37,7 +37,7 @@ class WebhookWorker:
         self._progress = WebhookProgress(webhook, context.store, context.clock)
         self._feed = FeedReader(context.store, webhook.plant_id)
         self._handled: set[int] = set()
-        """Cursors after the position whose changes are already delivered or pending. They are skipped in the change feed."""
+        """Cursors (after the position) of the changes that are already delivered or pending. These changes are skipped."""
         self._short_retries = ShortRetries(context.clock)
         self._batch: DeliveryBatch | None = None
         self.is_stopping = False
@@ -122,7 +122,7 @@ class WebhookWorker:
         return next_at
 
     async def _find_blocked(self) -> tuple[set[Id | None], float | None]:
-        """Return the modules that have a pending delivery, and the time of the next attempt at one of these deliveries."""
+        """Return the modules that have a pending delivery, and the earliest time of a next attempt at these deliveries."""
         if self.webhook.next_at <= 0:
             return set(), None
         store, webhook_id = self._context.store, self.webhook.id

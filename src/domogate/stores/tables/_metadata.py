@@ -20,7 +20,7 @@ partial_indexes: list[Index] = []
 def partial_index(name: str, column: Column[Any], where: ColumnElement[bool]) -> None:
     """Add an index of the rows for which `where` is true.
 
-    `stores/postgres.py` sets the same condition for PostgreSQL. If this function set it, this file would import all code for
-    PostgreSQL (Decision 0098).
+    `stores/postgres.py` sets the same condition for PostgreSQL. If this function set the condition for PostgreSQL too,
+    this file would import all code for PostgreSQL (Decision 0098).
     """
     partial_indexes.append(Index(name, column, sqlite_where=where))

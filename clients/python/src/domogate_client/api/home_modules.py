@@ -36,7 +36,8 @@ class HomeModulesApi(SyncGroup):
     def command_module(
         self, home_id: str, module_id: str, body: Command, *, idempotency_key: str | None = None, deadline: float | None = None
     ) -> CommandResult:
-        """Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how it ended."""
+        """Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how the
+        command ended."""
         return self._send(_COMMAND_MODULE, (home_id, module_id), body=body, idempotency_key=idempotency_key, deadline=deadline)
 
     def run_scene(self, home_id: str, module_id: str, *, deadline: float | None = None) -> None:
@@ -58,7 +59,8 @@ class AsyncHomeModulesApi(AsyncGroup):
     async def command_module(
         self, home_id: str, module_id: str, body: Command, *, idempotency_key: str | None = None, deadline: float | None = None
     ) -> CommandResult:
-        """Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how it ended."""
+        """Send a command to a module; the answer comes at most 0.25 s after the device deadline and says how the
+        command ended."""
         return await self._send(
             _COMMAND_MODULE, (home_id, module_id), body=body, idempotency_key=idempotency_key, deadline=deadline
         )

@@ -6,7 +6,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 
 class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The body of a request E20: any JSON object. Only the types of the four fields below are checked."""
+    """The body of a request E20: any JSON object that can be written as XML. Only the four fields below have fixed
+    types."""
 
     vehicle_type: str | UnsetType = UNSET
     max_speed: float | UnsetType = UNSET

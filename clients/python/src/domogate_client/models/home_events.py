@@ -35,7 +35,8 @@ class RecentEvent(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NamedPerson(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The name of a person. `isMe` is true for the person who asks. A guest gets only the guest's own name."""
+    """The name of a person. `isMe` is true for the person who asks. If a guest asks, the names of other people are
+    left out."""
 
     name: str
     is_me: bool

@@ -6,7 +6,8 @@ from msgspec import Struct
 
 
 class Clock(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The present time of the clock that the gateways use, and the last time that a gateway stored (`lastSeen`)."""
+    """`now` is the time of the clock that the gateways use. `lastSeen` is the time that a gateway last stored from
+    this clock."""
 
     now: str
     last_seen: str | None

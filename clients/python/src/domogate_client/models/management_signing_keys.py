@@ -13,7 +13,7 @@ class SigningKeyList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SigningKey(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A signing key without its private part. The public part is in the key set of the identity endpoints."""
+    """A signing key without its private part. If tokens of the key are accepted, its public part is in `/auth/jwks`."""
 
     kid: str
     algorithm: str

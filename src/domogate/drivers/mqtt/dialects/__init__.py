@@ -11,7 +11,7 @@ from domogate.drivers.mqtt.dialects.tasmota import TasmotaOptions
 from domogate.drivers.mqtt.dialects.zigbee2mqtt import Zigbee2MqttOptions
 
 Options = Zigbee2MqttOptions | TasmotaOptions | GenericOptions | EmergencyOptions
-"""The options of a module. The option `dialect` selects the class."""
+"""The options of a module, one class for each dialect. The value of the option `dialect` decides which class is used."""
 
 DIALECTS = tuple(str(options.__struct_config__.tag) for options in get_args(Options))
 

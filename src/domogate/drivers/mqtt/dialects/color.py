@@ -17,10 +17,10 @@ _WHITE = ("w", "c")
 
 
 def read_color(color_format: ColorFormat, value: Any) -> Properties:
-    """Return hue and saturation from a text such as `120,50.5`, a list, or an object such as {"r": 255, "g": 0, "b": 0}.
+    """Return the properties `hue` and `saturation` from a text, a list or an object.
 
-    `color_format` says what the numbers in the value are. For black in the format `rgb`, and for a value that cannot be read,
-    the result has no properties.
+    Examples of values are `120,50.5` and {"r": 255, "g": 0, "b": 0}. `color_format` says what the numbers in the value are.
+    The result has no properties if the value cannot be read, or if it is black in the format `rgb`.
     """
     parts = _parts_of(color_format, value)
     if color_format == "hs" and len(parts) == 2:

@@ -206,9 +206,10 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
 
     @property
     def _reported(self) -> frozenset[str]:
-        """The names of the properties in the table `state`. A new state confirms only commands for these properties.
+        """The names of the properties that the device reports. A new state can confirm only commands for these properties.
 
-        If they include `hue` and `saturation`, `color` is added. If they include `mode` and `function`, `operation` is added.
+        The names are the keys of the table `state`. If the table has `hue` and `saturation`, the name `color` is added. If the
+        table has `mode` and `function`, the name `operation` is added.
         """
         names = frozenset(self.state)
         return names | {name for name, parts in _JOINED.items() if parts <= names}

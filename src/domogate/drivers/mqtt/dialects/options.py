@@ -26,8 +26,8 @@ class DialectOptions(
     silent_after: float | None = None
     """In seconds.
 
-    A module that sends no message for this time counts as absent. If this option is None, only a module that has never reported
-    can count as absent because of silence.
+    A module that sends no message for this time counts as absent. A module that has never reported counts as absent after 30
+    seconds without a message (`NEVER_SEEN_AFTER`), even if this option is None.
     """
 
     @property

@@ -39,8 +39,8 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
     part: Literal["lamp", "color", "white", "channel"] = "lamp"
     """The part of a lamp that the module uses: the whole lamp, or only the part that the relay number `relay` switches.
 
-    A lamp has the parts `color` and `white` if its white channels are not linked to its colour (SetOption37). Each part is a
-    `channel` if the device dims its channels one by one (SetOption68).
+    A lamp has the parts `color` and `white` if its white channels are not linked to its colour (SetOption37). The value
+    `channel` means one channel of a device that dims its channels one by one (SetOption68).
     """
     shutter: int = 1
     inverted: bool = False

@@ -136,7 +136,7 @@ TRANSLATIONS: Mapping[str, Callable[[Announcement], Translation]] = MappingProxy
         "scene": _pressed("payload_on", "ON"),
     }
 )
-"""For each component that can become a module: its translation, which may raise Untranslatable."""
+"""For each component that can become a module without other parts: its translation, which may raise Untranslatable."""
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {

@@ -80,9 +80,9 @@ def read_target(
 
 
 def unusual(usual: Mapping[str, Any], *values: Any) -> dict[str, Any]:
-    """Return the values that differ from their defaults, by name.
+    """Return the `values` that differ from their defaults, by name.
 
-    `usual` has the names and the defaults, in the order of `values`.
+    `usual` has the name and the default of each value, in the same order as `values`.
     """
     return {name: value for (name, default), value in zip(usual.items(), values, strict=True) if value != default}
 
@@ -93,10 +93,10 @@ def known(**entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of `words`. For the words `True` and `False`, add `true` and `false` with the same meaning.
+    """Return a copy of `words`. If `True` or `False` is in `words`, the copy also has `true` or `false` with the same meaning.
 
     A template of Home Assistant writes `True` for a value that is `true` in the JSON of the payload. But the dialect `generic`
-    reads `true`.
+    reads this value as the word `true`.
     """
     return {**words, **{word.lower(): meaning for word, meaning in words.items() if word in ("True", "False")}}
 

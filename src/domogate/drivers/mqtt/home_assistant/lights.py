@@ -19,7 +19,7 @@ from domogate.drivers.mqtt.home_assistant.templates import Untranslatable, fill_
 
 _HIGHEST_BRIGHTNESS = 255.0
 _Tables = tuple[dict[str, Any], dict[str, Any], str]
-"""The tables `state` and `command`, and the option `colorAs`."""
+"""The options `state`, `command` (both are tables) and `colorAs` of a light of the dialect `generic`."""
 _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "hs": {"hue": "{hue}", "sat": "{saturation}"},
@@ -29,9 +29,9 @@ _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "rgbww": {"red": "{red}", "green": "{green}", "blue": "{blue}", "cold_white": "0", "warm_white": "0"},
     }
 )
-"""For each colour mode, in the order of preference: the names in its template, each with the text that replaces it."""
+"""For each colour mode, in the order of preference: the names in its command template, each with the text that replaces it."""
 _JSON_KEYS: Mapping[str, str] = MappingProxyType({"hs": "hs", "rgb": "rgb", "xy": "xy", "rgbw": "rgbw", "rgbww": "rgbcw"})
-"""For each colour mode: the keys of the parts of the colour in a JSON payload. Each letter is one key."""
+"""For each colour mode: the keys of a colour in JSON. Each letter is one key: `hs` stands for the keys `h` and `s`."""
 
 
 def translate_light(said: Announcement) -> Translation:

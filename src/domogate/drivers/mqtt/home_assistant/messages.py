@@ -16,7 +16,7 @@ _LARGEST_MESSAGE = 256 * 1024
 _LONGEST_TOPIC = 300
 _MOST_PARTS = 500
 _MOST_FIELDS = 200
-"""The limit for the fields of a device, and for those of one part. Each part gets a copy of the fields of its device."""
+"""The largest number of fields of a device, and of a part. Each part gets a copy of the fields of its device."""
 _MOST_LISTED = 20
 _LONGEST_NAME = 100
 _BASE = "~"
@@ -71,7 +71,7 @@ _NAMES = MappingProxyType(
 class Announcement(msgspec.Struct, frozen=True):
     """The announcement of one part of a device, such as a lamp.
 
-    `config` has the fields of the announcement. Their names are not abbreviated, and topics have no `~`.
+    `config` has the fields of the announcement. Abbreviated names are replaced by full names, and `~` by the base topic.
     """
 
     component: str

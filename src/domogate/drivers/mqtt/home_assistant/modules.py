@@ -33,7 +33,10 @@ _UNITS: Mapping[str, tuple[str, float]] = MappingProxyType(
 _CLIMATE_UNITS: Mapping[str, Mapping[str, tuple[float, float]]] = MappingProxyType(
     {"temperature": {"°C": (1.0, 0.0), "°F": (5 / 9, -160 / 9)}, "humidity": {"%": (1.0, 0.0)}}
 )
-"""The measures that a sensor can add to a thermostat: for each unit, the factor and the offset to Celsius or percent."""
+"""The measures that a sensor can add to a thermostat.
+
+Each measure has its units. For each unit: the factor and the offset that convert a value to Celsius or percent.
+"""
 _OF_REMOTES = frozenset(("event", "device_automation"))
 """The components of Home Assistant that stand for buttons of remote controls."""
 _AVAILABILITY_WORDS = MappingProxyType({"payload_available": "online", "payload_not_available": "offline"})
@@ -76,7 +79,7 @@ def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
 def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Candidate]:
     """Yield the possible modules of one device. If one of them cannot become a module, its field `why` has the reason.
 
-    Add the parts that no module uses to the counts in `unused`.
+    Count in `unused` the parts for residents that no module uses.
     """
     driven, meters, rest = _sort(parts)
     candidates: list[Candidate] = []
@@ -142,7 +145,8 @@ def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) ->
 def _remote(rest: list[Announcement]) -> Candidate | None:
     """Return a remote control if the device has buttons and a sensor for the charge of its battery. Otherwise return None.
 
-    If the sensor cannot be translated, the remote control cannot become a module, and its field `why` has the reason.
+    If the options of a module cannot describe this sensor, the remote control cannot become a module. The field `why` of the
+    result then has the reason.
     """
     battery = next((said for said in rest if said.component == "sensor" and said.text("device_class") == "battery"), None)
     if battery is None or not any(said.component in _OF_REMOTES for said in rest):
@@ -174,7 +178,7 @@ def _is_shown(said: Announcement) -> bool:
 
 
 def _sort(parts: list[Announcement]) -> tuple[list[Announcement], list[Announcement], list[Announcement]]:
-    """Return the parts that can be driven, the sensors of power and energy, and all other parts."""
+    """Return three lists: the parts that can be driven, the sensors of power and energy, and all other parts."""
     driven: list[Announcement] = []
     meters: list[Announcement] = []
     rest: list[Announcement] = []

@@ -1,4 +1,6 @@
-"""Translates templates of announcements to paths, scales, words and payloads of the dialect `generic`.
+"""Translates the templates of announcements, in which devices describe themselves for Home Assistant.
+
+The results are paths, scales, words and payloads of the dialect `generic`.
 
 Only a small part of the template language Jinja is translated (`expressions.py`). No template is executed.
 """
@@ -26,7 +28,7 @@ _MARKS = ("{{", "{%", "{#")
 
 
 class Untranslatable(Exception):
-    """A part of the announcement cannot be expressed by options of a module. The message says why."""
+    """A part of an announcement for Home Assistant cannot be expressed by options of a module. The message says why."""
 
 
 class ValueTemplate(msgspec.Struct, frozen=True):
