@@ -54,7 +54,7 @@ _UP_TO, _HASH = "up_to", "hash"
 
 
 class UnreadableRecord(ValueError):
-    """The record with this number cannot be decoded, because somebody changed it.
+    """The record with this number cannot be decoded, because somebody changed it or the disk is damaged.
 
     The records before and after it can still be read.
     """

@@ -14,7 +14,7 @@ HEALTHY = 10.0
 class Backoff:
     """Counts failures in a row, and computes the pause after them.
 
-    Random jitter prevents all clients from connecting again at the same time.
+    Random jitter prevents all connections from being opened again at the same time.
     """
 
     def __init__(self) -> None:

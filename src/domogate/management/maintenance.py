@@ -1,6 +1,6 @@
 """Operations on the clock and the secret key.
 
-They show the clock, confirm that it is right, and show the id of the secret key.
+With them, an operator sees the clock, declares that it is right, and sees the id of the secret key.
 """
 
 from datetime import datetime

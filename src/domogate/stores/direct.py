@@ -140,7 +140,7 @@ class DirectStatement:
 def _print_groups(text: str, order: list[str] | None) -> list[tuple[int, str]]:
     """Return the statements that insert several rows at once. They take less time than one execution for each row.
 
-    Only SQLite (parameters without names) gets such statements. psycopg sends all rows together anyway.
+    Only SQLite, whose parameters have no names, gets such statements. psycopg sends all rows together anyway.
     """
     row = f"({', '.join('?' * len(order))})" if order else ""
     before, values, after = text.partition(f" VALUES {row}")

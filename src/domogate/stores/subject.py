@@ -172,7 +172,7 @@ class SqlSubject:
         prepare_database(database, self._used, self._sealer)
 
     async def stop(self) -> None:
-        """Finish the queued writes, then close the database. If it does not answer, stop after a limited time."""
+        """Finish the queued writes, then close the database. If the database does not answer, stop after a limited time."""
         writer, self._writer = self._writer, None
         readers, self._readers = self._readers, None
         probe, self._probe = self._probe, None

@@ -41,7 +41,10 @@ class AuditNotes:
         self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), result, address, {"of": "client secret"})
 
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
-        """Record that a stored code was refused, for example because it was redeemed before or has expired. Its grant ended."""
+        """Record that a stored code was refused, for example because it was redeemed before or has expired.
+
+        The refusal has ended the grant of the code.
+        """
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 
     def reused(self, client_id: str, grant_id: Id, address: str) -> None:
