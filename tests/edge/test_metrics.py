@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from domogate.app.gateway_metrics import name_api
 from domogate.edge.metrics import Metrics
 
 
@@ -39,6 +40,23 @@ class TestFigures:
         assert (buckets["0.0025"], buckets["0.005"], buckets["10.0"], buckets["+Inf"]) == (0, 1, 1, 2)
         assert families["domogate_refused_requests"].samples[0].labels == {"status": "431"}
         assert "process_resident_memory_bytes" in families
+
+    @pytest.mark.parametrize(
+        ("operation", "api"),
+        [
+            ("E8", "homeauto"),
+            ("management.listUsers", "management"),
+            ("manage", "management"),
+            ("auth", "auth"),
+            (".well-known", ".well-known"),
+            ("pages", "pages"),
+        ],
+    )
+    def test_each_request_belongs_to_an_api_or_a_part(self, operation: str, api: str) -> None:
+        metrics = Metrics(name_api)
+        metrics.count_request(operation, 200, 0.003)
+        labels = {"api": api, "operation": operation, "status": "200"}
+        assert metrics.registry.get_sample_value("domogate_requests_total", labels) == 1
 
     def test_others_show_theirs_by_a_callable(self) -> None:
         metrics, held = Metrics(), {"n": 1.0}

@@ -227,10 +227,10 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
 def name_api(operation: str) -> str:
     """Return the API of an operation in the metrics: the name of its family or of its surface.
 
-    For a request that matches no operation, `operation` is the first path segment. If no API has this segment, return
-    the segment.
+    For a request that matches no operation, `operation` is the name of a part of the gateway, for example `pages` or
+    `.well-known`. If this part is no API, return its name.
     """
-    return _API_OF.get(operation) or operation.partition(".")[0]
+    return _API_OF.get(operation) or operation.partition(".")[0] or operation
 
 
 def _name_operations() -> Iterator[tuple[str, str]]:
