@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 NOT_FOUND = b"not found"
-"""The name of the page for paths that do not exist."""
+"""The name under which `_SURFACES_OF` lists the page for paths that do not exist."""
 OWN_APIS = (b"events", b"webhooks", b"tickets", b"home", b"developer", b"manage")
 """The first path segments of our own APIs. Their error bodies are problems (RFC 9457)."""
 
@@ -25,7 +25,7 @@ _SURFACES_OF = {
     "domogate.app.own_apis": (b"events", b"webhooks", b"tickets", b"home", b"developer", b"openapi"),
     "domogate.app.management_api": (b"manage",),
 }
-"""For each module: the names (first path segments) of the surfaces that its function `build_surfaces` builds."""
+"""For each module: the surfaces that its function `build_surfaces` builds. The name of a surface is its first path segment."""
 
 
 class LateSurfaces:

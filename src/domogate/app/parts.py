@@ -63,9 +63,9 @@ def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool 
 
 
 def open_part(part: type[S], settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, **options: bool) -> S:
-    """Return an object of the class `part` for the database in the settings. The class stores one subject or all.
+    """Return an object of the class `part` for the database in the settings. The class stores one subject or all subjects.
 
-    `options` are other arguments of this class.
+    `options` are further arguments for the class.
     """
     from domogate.stores import sqlite_url  # imports SQLAlchemy, which `domogate key list` does not need
 

@@ -149,7 +149,7 @@ async def _run(
     tls: server.Tls | None,
     **options: Any,
 ) -> None:
-    """Run the server with the settings. `options` are further arguments for `server.run`."""
+    """Run the server with the settings. All further keyword arguments are passed on to `server.run`."""
     await server.run(
         application,
         listening,

@@ -35,8 +35,8 @@ def serve(answer: Callable[[Request], Awaitable[Answer]]) -> Callable[[Starlette
 def public_json(body: Any) -> Response:
     """Return a JSON response that is the same for all callers. Clients may cache it for five minutes.
 
-    They may also cache the list of signing keys: a client that gets a token with an unknown key id (`kid`) fetches the list
-    again before the five minutes have passed.
+    This is also right for the list of signing keys, although a new key is missing in an old copy of the list: a client that
+    gets a token with an unknown key id (`kid`) fetches the list again at once.
     """
     return to_response(json_answer(200, body, _CACHED))
 

@@ -22,7 +22,7 @@ class HttpEchoBackend:
     The response must come within `deadline` seconds and have at most `max_answer` bytes.
 
     If `url` is None, the service is an echo server inside this gateway. This server starts when the first document is sent. If
-    `stall` is given, a developer can make this server fail or answer late (see EmbeddedEcho).
+    `stall` is given, certain documents make this server fail or answer `stall` seconds late (see EmbeddedEcho).
     """
 
     def __init__(self, url: str | None, deadline: float, max_answer: int = _MAX_ANSWER, *, stall: float | None = None) -> None:

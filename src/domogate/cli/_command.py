@@ -89,8 +89,8 @@ def command(
     The first parameter of the function gets the Settings. The other parameters become options and arguments of the command.
     The settings in `flags`, and --config, become options too.
 
-    `loop` is a function that gets the arguments of the command. It returns another function, which makes the event loop, or
-    None for the usual event loop.
+    `loop` is a function that gets the arguments of the command. It returns a function that makes the event loop. If the command
+    needs only the usual event loop, `loop` returns None.
 
     The registered function may have a parameter `given`. This parameter gets the names of the settings that a flag or an
     environment variable sets.
@@ -212,9 +212,10 @@ def reporting_errors() -> Iterator[None]:
 
 
 def _output_is_closed() -> bool:
-    """Whether the program that reads our standard output has ended, as in `| head`. If so, further output is dropped.
+    """Whether the program that reads our standard output has ended, as in `| head`.
 
-    A closed output is not an error to report.
+    If it has ended, this function makes standard output drop everything that is written later. A closed output is not an error
+    to report.
     """
     if not hasattr(select, "poll"):  # Windows
         return False

@@ -1,4 +1,4 @@
-"""The calls that `domogate demo` prints, with ids of the estate: one or more for each family whose modules the estate has."""
+"""The calls that `domogate demo` prints, with ids of the estate: one or more for each family with suitable modules."""
 
 from collections.abc import Iterator
 from pathlib import Path

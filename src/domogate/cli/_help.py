@@ -1,4 +1,4 @@
-"""A command whose help has its options under headings. A group that lists its commands in the order of declaration."""
+"""The help of a command has its options under headings; the help of a group lists commands in the order of declaration."""
 
 import click
 

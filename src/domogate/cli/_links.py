@@ -22,7 +22,10 @@ ShowLink = Annotated[bool, flag("--show-link", "Print the link and send no mail,
 
 @asynccontextmanager
 async def with_address(settings: Settings) -> AsyncIterator[Tools]:
-    """Yield the tools of a command that prints a link or a token. If the gateway's URL is unknown, say which URL is assumed."""
+    """Yield the store and the services (`Tools`) for a command that prints a link or a token.
+
+    If the URL of the gateway is not known, print a note that says which URL is assumed.
+    """
     async with changing(settings) as tools:
         tell_assumed_address(tools)
         yield tools

@@ -140,6 +140,9 @@ def _choose_target(targets: Iterable[Target], wanted: str, noun: str, hint: str)
 
 
 def _describe(one: Target) -> str:
-    """Return the id, the name and the place of a plant or a module. The place distinguishes modules with the same name."""
+    """Return the id and name of a plant or module, and for a module also its plant and, if known, its ambient.
+
+    The plant and the ambient distinguish modules with the same name.
+    """
     place = f"{one.module.name} in {one.ambient}, {one.plant.name}" if one.module is not None and one.ambient else one.words
     return f"{one.id}  {place}"

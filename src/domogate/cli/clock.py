@@ -1,4 +1,4 @@
-"""`domogate clock …`: shows whether the clock of the gateways is right, and confirms that it is right.
+"""`domogate clock …`: shows whether the clock of the gateways seems right; the operator can confirm that it is right.
 
 A running gateway stores the time of its clock again and again. If the newest stored time is far from the present time of the
 clock, no old data is pruned.

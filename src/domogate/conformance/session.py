@@ -108,8 +108,8 @@ class Session:
     def ask_known(self, operation: Operation, ids: dict[str, str] | None = None) -> Exchange:
         """Send a correct request about the user's own plants or devices. Note a finding if the request does not succeed.
 
-        If the status can also mean that a device is offline, or that the family does not show the plant, there is no finding,
-        and the rule SUCCESS is noted as not checked.
+        If the status can also mean that a device is offline or slow, or that the family does not show the plant or such
+        devices, there is no finding, and the rule SUCCESS is noted as not checked.
         """
         exchange = self.ask(operation, ids)
         status, is_device = exchange.status, "{module}" in operation.path
@@ -139,10 +139,10 @@ class Session:
     ) -> Exchange:
         """Send a request. If the answer is 429 or 503, wait as `Retry-After` says (30 s at most) and send the request again.
 
-        If the body contains secrets, the report shows `shown` instead of the body. It is a finding if there is no answer. It is
-        also a finding if the answer to the last attempt is still 429 or 503. Raises Stopped after too many such findings in a
-        row. After `MOST_FAILURES` such findings for one operation, its requests are not sent any more: each result only has
-        a `failure`.
+        If the body contains secrets, the report shows `shown` instead of the body. A request fails if it gets no answer, or if
+        the answer to the last of `_TRIES` attempts is still 429 or 503. A failure is a finding. Raises Stopped after too many
+        failures in a row. After `MOST_FAILURES` failures of one operation, its requests are not sent any more: each result
+        only has a `failure`. Raises Unreachable if no connection was possible since the run began.
         """
         name, client = str(operation), client or self.client
         if self._failures[name] >= MOST_FAILURES:

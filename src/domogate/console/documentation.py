@@ -25,7 +25,7 @@ _log = get_logger(__name__)
 class Site:
     """The built documentation. A file is read when it is first requested, because most gateways are never asked for it.
 
-    A request can only name a path of the manifest, so no other file can be read.
+    The manifest is the list of all files of the documentation. A request can get only a file that is in this list.
     """
 
     def __init__(self, folder: Path, manifest: SiteManifest) -> None:

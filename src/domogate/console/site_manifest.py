@@ -1,6 +1,7 @@
 """The list of the files of the documentation site. `docsite/` writes it, and the gateway reads it.
 
-The build of the documentation imports this file without the packages of the gateway. So this file may import only msgspec.
+The build of the documentation imports this file. Of the packages that the gateway needs, only msgspec
+is installed for this build. So this file may import only msgspec and the standard library.
 """
 
 from pathlib import Path

@@ -50,7 +50,7 @@ class Limit(msgspec.Struct, frozen=True):
         return Count(min(most, count.after(now - count.at, self.half_life) + 1), now)
 
     def forgotten_at(self, count: Count) -> float:
-        """Return the time at which the count can be deleted. Then its number is at most 0.5, and no wait is left."""
+        """Return the time at which the count can be deleted. At this time its number is at most 0.5, and no wait is left."""
         return count.at + max(self.longest_wait, self.half_life * (1 + math.log2(max(1.0, count.number))))
 
 
@@ -77,7 +77,7 @@ class Wait(msgspec.Struct, frozen=True):
 
     of_account: float
     of_address: float
-    """The seconds until this IP address may try to log in to any account."""
+    """The seconds for which all login attempts from this IP address are refused, for every account."""
 
     @property
     def seconds(self) -> float:

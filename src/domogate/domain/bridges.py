@@ -5,8 +5,8 @@ import msgspec
 from domogate.domain.ids import Id
 
 BRIDGE_NODE = "domogate_"
-"""In announcements for Home Assistant, the node ids of all bridges begin with this text. So a search for new devices can skip
-the modules that the gateway itself announced.
+"""The topic of an announcement for Home Assistant has a part with the name "node id". In the announcements of a bridge, the
+node id begins with this text. So a search for new devices can skip the modules that a bridge announced.
 """
 
 

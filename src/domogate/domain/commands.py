@@ -107,8 +107,8 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     once: bool = False
     """Whether this order is refused if an order with the same id was given before.
 
-    If this field is False and both orders have the same command, this order gets the first order's answer. The store does not
-    keep this field.
+    If this field is False, the order is refused only if its command or module differs from that of the first order. Otherwise
+    it gets the first order's answer. The store does not keep this field.
     """
     is_new: bool = False
     """Whether the id was made for this order, so that no other order has it. The store does not keep this field."""

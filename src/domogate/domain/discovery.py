@@ -9,7 +9,7 @@ from domogate.domain.ids import Id
 
 
 class FoundModule(msgspec.Struct, frozen=True):
-    """A module that was found. Its id is computed from the device, so every search gives the same id."""
+    """A module that was found. Its id is computed from an identifier of the device, so every search gives the same id."""
 
     id: Id
     name: str

@@ -1,7 +1,7 @@
 """Login names of accounts that were made with an invitation link (Decision 0100).
 
 Such an account has no proven e-mail address. Its address is the login name in the domain `guest.invalid`, which never exists
-(RFC 2606 §2). So no invitation can be for this address, and no mail is sent to it.
+(RFC 2606 §2). So the gateway refuses invitations for this address, and sends no mail to it.
 """
 
 import re

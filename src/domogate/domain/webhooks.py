@@ -70,15 +70,16 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     failures: int = 0
     """How many times in a row the gateway found the receiver unavailable and began a long pause.
 
-    Attempts with short pauses, and refused events, are not counted.
+    A failed attempt with only a short pause after it is not counted.
+    An event that the receiver refused is not counted either.
     """
     next_at: float = 0.0
     """The time of the next attempt. 0 if nothing waits for an attempt."""
     problem: str = ""
     """The reason why deliveries wait: the failure of the receiver, or what the user must do first. Empty if there is none.
 
-    If events that the receiver refused are pending, it is the problem of the oldest of them. Otherwise, when an event has
-    become a dead letter, it is the problem of this event, until `position` is stored the next time.
+    If the receiver is available but has refused events, this is the problem of the oldest refused event that is pending. If
+    none is pending, but an event became a dead letter, this is the problem of that event, until `position` is stored again.
     """
     ended_at: float | None = None
     ended_why: str = ""

@@ -25,11 +25,11 @@ only because the gateway itself was busy.
 RETRY = 1.0
 """In seconds: the pause before a refused batch is sent again.
 
-Some modules of the batch may wait for the answer to an order, for at most `HOLD` seconds. The pause is at least as long, so
-these modules no longer wait when the batch is sent again.
+While a batch is sent, an order to one of its modules may begin. Then the changes of this module wait for its answer,
+for at most `HOLD` seconds. The pause is not shorter than `HOLD`, so this wait is over when the batch is sent again.
 """
 BURST = 10
-"""This number of changes of a module is reported without a pause. Further changes are collected into one report."""
+"""This number of changes of a module is reported without a pause. After that, all changes during one pause share one report."""
 HOLD = 1.0
 """In seconds: the longest time for which the changes of a module wait for the answer to an order."""
 
@@ -45,7 +45,7 @@ class Reportable(Protocol):
     def has_changes(self) -> bool: ...
     @property
     def is_urgent(self) -> bool:
-        """Whether a value that is not a measured value has changed. Such a change is reported soon."""
+        """Whether a value that is not a measured value has changed. `ReportQueue` reports such a change with less delay."""
         ...
 
     def report(self, now: float) -> Report: ...

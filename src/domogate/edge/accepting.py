@@ -20,10 +20,10 @@ _AT_ONCE = 32
 Because of this limit, requests on open connections are answered quickly even while very many new connections arrive.
 """
 _RESERVE_SHARE = 4
-"""When the connections of a round are counted (`_AT_ONCE`), a connection of the reserve counts as this number of connections.
+"""A connection of the reserve counts as this number of connections toward the limit `_AT_ONCE`.
 
-The reserve has the connections beyond the limits (`connections.py`). Few of them are accepted in a round. So each of them has
-some rounds to send its request before a newer connection replaces it.
+Connections that come when a limit is reached belong to the reserve (`connections.py`). Few of them are accepted in one round
+of the event loop. So each of them has some rounds to send its request before a newer connection replaces it.
 """
 _PAUSE = 0.5
 """In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""

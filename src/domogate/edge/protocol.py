@@ -40,7 +40,7 @@ _LINGER = 2.0
 STREAM = "domogate.stream"
 """A key in the ASGI scope. An app sets this key to True if its answer is an event stream, which has no end of its own."""
 _STREAM_END = 1.0
-"""In seconds. In a drain, a connection with an event stream is aborted after this time: a client may never read the end."""
+"""In seconds. In a drain, a connection with an event stream is aborted after this time, even if its client reads slowly."""
 _QUIET = 0.3
 """In seconds. During a drain, a new connection has this time to send the first byte of its request."""
 _LAST_HEADER_DEADLINE = 2.0

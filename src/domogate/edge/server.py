@@ -63,7 +63,7 @@ logging.getLogger("uvicorn.error").addFilter(_is_not_cancelled)
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """Return the `loop_factory` for asyncio.Runner: uvloop if it is installed."""
+    """Return the `loop_factory` for asyncio.Runner: the one of uvloop if it is installed, otherwise the one of asyncio."""
     try:
         import uvloop
     except ImportError:
@@ -124,7 +124,7 @@ async def run(
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn's server, with a regular check of the deadlines of its connections (the sweep) and a drain of limited time.
+    """uvicorn's server, with a regular check of the deadlines of its connections (the sweep) and a drain with a time limit.
 
     It does not handle signals.
     """

@@ -85,7 +85,7 @@ class Edge:
         gateway_id: str = "",
         slow: SlowRequests | None = None,
     ) -> None:
-        """`surfaces` are first path segments that the metrics may use as a name.
+        """`surfaces`: the first path segments that the metrics may use as names of requests.
 
         Some requests reach no operation. In the metrics, the name of such a request is its first path segment, if this segment
         is in `surfaces`. Otherwise its name is "other". The keys of `handlers`, which answer direct requests, are a method and
@@ -260,7 +260,7 @@ class Edge:
 def _read_headers(headers: Sequence[Header]) -> tuple[bytes | None, bytes | None, bytes | None]:
     """Return the request id of the client, the header Origin, and the method that a preflight request asks for.
 
-    The request id is returned only if it is safe.
+    The request id is returned only if it is short and has only letters, digits, dots, dashes and underscores.
     """
     origin = wanted_method = given_id = None
     for name, value in headers:

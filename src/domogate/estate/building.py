@@ -121,7 +121,7 @@ class EstateBuilder:
 
 
 class _Prototype(NamedTuple):
-    """The part of a module that is equal in records that differ only in their ids and names (`repeated.py`)."""
+    """The part that the modules of repeated records share. Such records differ only in ids and name (`repeated.py`)."""
 
     fields: tuple[Any, ...]
     """The fields of the module after its name."""

@@ -1,6 +1,7 @@
 """The format of the estate file: the keys of each kind of record, and how their values are written.
 
-Reading and printing both use the tables of this module. docs/estate.md describes the same format.
+The code that reads estate files and the code that writes them both use the tables of this module.
+docs/estate.md describes the same format.
 """
 
 from collections.abc import Collection

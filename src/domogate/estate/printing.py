@@ -122,7 +122,8 @@ def _ambients(ambients: Sequence[Ambient], context: _Context) -> list[Record]:
 def _modules(modules: Sequence[Module], context: _Context) -> list[Record]:
     """Return the records of the modules.
 
-    Units that directly follow their controller are written under it. Other units are written as separate modules.
+    A unit that comes in `modules` after its controller, with only units of this controller between them, is written under the
+    controller. All other units are written as separate modules.
     """
     records: list[Record] = []
     controller: Id | None = None

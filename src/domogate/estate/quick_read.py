@@ -31,9 +31,10 @@ _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
 _ABOUT = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "writeOnly"})
 _KNOWN = _RULES_OF_SCALARS | _RULES_OF_LISTS | _RULES_OF_OBJECTS | _OTHER_RULES | _ABOUT
 _MOST_WORDS = 1_000
-"""The greatest number of values of one key that are cached.
+"""The greatest number of entries in a cache for the values of one key.
 
-For each value, the cache has the result of reading it, or the function that reads records with this value.
+For each value of the key, such a cache has the data that is made from the value, or the function that reads records with this
+value.
 """
 
 

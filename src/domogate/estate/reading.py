@@ -46,9 +46,9 @@ def scan_estate(
 
     Raises EstateMistakes if the file has mistakes. Raises UnicodeDecodeError if the file is not UTF-8.
 
-    The plants may be used only if nothing is raised. A correct file is read once if it is short JSON (`MOST_TEXT`). It is also
-    read once if it is simple YAML, such as an export, with the users before the plants. Other files are read again by the YAML
-    parser. If such a file has the users after the plants, it is read a third time.
+    The plants may be used only if nothing is raised. A correct file is read once if it is JSON of at most `MOST_TEXT`
+    characters. It is also read once if it is simple YAML, such as an export, with the users before the plants. Other files are
+    read again by the YAML parser. If such a file has the users after the plants, it is read a third time.
     """
     quick = QuickScan(source, take, drivers)
     with open_text() as text:

@@ -13,7 +13,9 @@ HEAD = ("id", "internalId", "name")
 MARK = "\0"
 """The first character of a line that replaces a repeated record. An estate file cannot contain this character."""
 MOST_RESTS = 1_000
-"""The greatest number of different rests for which results are cached. The rest of a record is its lines after HEAD."""
+"""The rest of a record is its lines after the keys of HEAD. The checked and converted content of a rest is kept for the records
+with the same rest, but for at most this number of different rests.
+"""
 _LONGEST = 400
 _MOST_LINES = 8
 
@@ -51,7 +53,10 @@ class Repeats:
         self._rests: dict[str, dict[str, Any] | None] = {}
 
     def cut(self, part: str) -> tuple[str, list[RepeatedRecord]]:
-        """Replace each repeated record by a line: MARK and the record's index. Return the new text and the replaced records."""
+        """Return the text with a short line for each repeated record, and the list of these records.
+
+        The line of a record has MARK and the index of the record in the list.
+        """
         records: list[RepeatedRecord] = []
 
         def shorten(found: re.Match[str]) -> str:
@@ -69,7 +74,7 @@ class Repeats:
     def _entries(self, rest: str) -> dict[str, Any] | None:
         """Return all entries of a record except those with the keys of HEAD. `rest` is the text of the returned entries.
 
-        Return None if the record must be read as a whole.
+        Return None if these entries alone cannot be read or kept. Then the whole record must be read.
         """
         if rest not in self._rests:
             if len(self._rests) >= MOST_RESTS or len(rest) > _LONGEST:

@@ -2,8 +2,8 @@
 
 Simple YAML has block lists, and block mappings with words as keys. A value is a plain text of usual characters, a quoted text,
 or a list or mapping in brackets. Each value is within one line. Each comment has its own line. For such text the result is the
-same as the result of the YAML parser. The only exception: the values have no line numbers. Reading takes a fraction of the
-time. For other text, `read_parts` raises NotSimple. Then the YAML parser must read the whole file.
+same as the result of the YAML parser. The only exception: the values have no line numbers. The YAML parser would take several
+times as long. For other text, `read_parts` raises NotSimple. Then the YAML parser must read the whole file.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Messages for text that is not valid YAML."""
+"""Error messages about text that is not valid YAML."""
 
 import re
 

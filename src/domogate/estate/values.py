@@ -32,7 +32,7 @@ class SchemaGuide:
         self._fixed: dict[int, list[Schema] | None] = {}
         """By `id(schema)`: the parts of the schema that apply to every node, or None if the parts depend on the node."""
         self._text: dict[int, bool] = {}
-        """By `id(schema)`: whether the schema expects text. Only for schemas of which the same parts apply to every node."""
+        """By `id(schema)`: whether the schema expects text. Schemas for which `_fixed` has None are not in this mapping."""
         self._by_word: dict[tuple[int, str], list[Schema]] = {}
 
     def to_data(self, node: Node) -> Any:

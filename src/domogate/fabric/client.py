@@ -21,13 +21,13 @@ class CorrectedClient(Client):
         await self._flush_pending()
 
     async def _process_pong(self) -> None:
-        """Accept the answer to a ping even if nobody waits for it now. After an error here, the library would read no more."""
+        """Accept the answer to a ping even if nobody waits for it now. An error here would end the library's reading task."""
         if self._pongs and self._pongs[0].done():
             self._pongs[0] = asyncio.Future()
         await super()._process_pong()
 
     def _build_message(self, *parts: Any) -> Msg | None:
-        """Return the message, or None if its subject is not UTF-8. After an error here, the library would read no more."""
+        """Return the message, or None if its subject is not UTF-8. An error here would end the library's reading task."""
         try:
             return cast(Msg, super()._build_message(*parts))
         except UnicodeDecodeError:

@@ -22,7 +22,7 @@ class ErrorsA(msgspec.Struct):
 
 
 class ErrorB(msgspec.Struct, rename="camel"):
-    """The error body of every other family: shape B."""
+    """The error body of all families except home control: shape B."""
 
     status_code: int
     message: str

@@ -18,9 +18,9 @@ class OwnWebhookOut(OutputModel, frozen=True):
     """A URL to which the gateway sends the events of a home for an application.
 
     Only its host is shown: the rest may be secret. `failingSince` is the time since which the receiver is unavailable;
-    null means that it is available. `nextAttemptAt` is the time of the next attempt; null means that nothing waits. There is
-    a next attempt for an available receiver if it refused an event, or if the person must first renew the password or accept
-    the terms.
+    null means that it is available. `nextAttemptAt` is the time of the next attempt; null means that nothing waits. If the
+    receiver is available, there is a next attempt in two cases: the receiver refused an event, or the person must first renew
+    the password or accept the terms.
     """
 
     id: str

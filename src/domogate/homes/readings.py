@@ -61,9 +61,10 @@ class HomeEnergyOut(UsedOut, frozen=True):
     """The energy of a home. The total is the sum of its energy meters, or of its plugs if no meter measured something in the
     period. `used` and `usedBefore` are sums of the same kind of devices.
 
-    `since` is the time from which the energy is counted. For a guest who joined the home after the requested time, it is the
-    first full hour after the guest joined, but never later than `until`. `simulated` is true if one of the measuring devices
-    does not exist: the values of this device are invented.
+    `since` is the time from which the energy is counted. A guest sees no energy from the time before the guest joined the home
+    or before the guest's period began. So for a guest, `since` can be later than requested: it is then the first full hour that
+    the guest may see, but never later than `until`. `simulated` is true if one of the measuring devices does not exist: the
+    values of this device are invented.
     """
 
     since: datetime

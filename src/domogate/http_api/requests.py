@@ -80,8 +80,8 @@ def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
 def read_change(body: InputModel, field: str, name: str) -> dict[str, Any]:
     """Return the fields that the body contains.
 
-    `field` is the name of one field whose value must be an id or null. `name` is the name of this field in JSON, for the
-    message. Raises Problem if the value is something else.
+    `field` is the name of one field whose value must be an id or null. Raises Problem if the value is something
+    else. `name` is the name of this field in JSON; the Problem contains it.
     """
     fields = given_fields(body)
     if field in fields:

@@ -1,8 +1,8 @@
 """Verifies tokens of external issuers. The gateway can accept them instead of its own tokens, or in addition to its own tokens.
 
 The token says who the person is, which client it is for, and which scopes it has. The claim `sub` names the person. For the
-first token of a person, the gateway finds the user by the e-mail address. The gateway decides the rest. The user must exist in
-the store and be active. The client must be registered. The client gets only the scopes that it is registered for.
+first token of a person, the gateway finds the user by the e-mail address. The gateway then uses its own data: the user must be
+active, and the client must be registered. The client gets only the scopes that it is registered for.
 """
 
 import math

@@ -20,10 +20,10 @@ _PAUSE = 0.75
 In the pause the processor can do other work, even during many logins.
 """
 _LONGEST_PAUSE = 0.5
-"""The longest pause, in seconds.
+"""The longest pause between two checks of passwords, in seconds.
 
-A pause depends on the measured time of a check. If the machine is suspended during a check, this time is very long. Without
-the limit, the pause would be too long.
+The pause depends on the measured time of the first check. If the machine is suspended during this check, the measured time
+is very long. Without the limit, the pause would be too long.
 """
 _M_MMAP_THRESHOLD = -3  # malloc.h
 
@@ -50,8 +50,8 @@ class PasswordHasher:
     """Runs Argon2id in threads of low priority (Decision 0032).
 
     By default, there are at most two threads. If the processor has several cores, there are fewer threads than cores. So logins
-    do not slow down other requests. 19 MiB and two passes are the recommendation of OWASP for parallelism 1. A small home
-    server does not have memory for more than this.
+    do not slow down other requests. Each hash uses 19 MiB and two passes, as OWASP recommends for parallelism 1. A small home
+    server does not have memory for larger hashes.
     """
 
     def __init__(self, *, memory_kib: int = 19_456, passes: int = 2, threads: int | None = None) -> None:

@@ -39,7 +39,9 @@ class KeyRotation(msgspec.Struct, frozen=True):
 async def rotate_keys(
     store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", ahead: float = PUBLISHED_AHEAD, now: bool = False
 ) -> KeyRotation:
-    """Add a new key that begins to sign in `ahead` seconds, when the other keys stop signing.
+    """Add a new key that begins to sign in `ahead` seconds.
+
+    At the same time, all other keys stop signing.
 
     Raises ValueError for an unknown algorithm, or if `ahead` is shorter than MIN_AHEAD and `now` is false.
 

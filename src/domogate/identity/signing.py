@@ -174,8 +174,8 @@ class TokenSigner:
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
         """Return the claims. Return None if no accepted key of the gateway has signed the text with this `typ`.
 
-        The header is checked before the signature. This is safe, because the signature covers the header. The headers that this
-        gateway signs have only the fields `typ`, `alg` and `kid`.
+        The header is checked first, because it names the key for the check of the signature. This is safe: the signature covers
+        the header too. The headers that this gateway signs have only the fields `typ`, `alg` and `kid`.
         """
         try:
             unverified = signed.encode("ascii")

@@ -27,8 +27,8 @@ class _Issued(msgspec.Struct, frozen=True):
 def read_header(unverified_token: bytes) -> UnverifiedHeader:
     """Return the header.
 
-    Raises TokenRefused for a text that cannot be an accepted token. Examples are a refresh token, an encrypted token and a long
-    text. This happens before any costly check.
+    Raises TokenRefused for a text that cannot be an accepted token. Examples are a refresh token, an encrypted token and a text
+    that is too long. So the gateway makes no costly check of such a text.
     """
     if len(unverified_token) > MAX_TOKEN:
         raise TokenRefused(f"The token is longer than {MAX_TOKEN} bytes.")

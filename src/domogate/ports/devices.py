@@ -72,8 +72,8 @@ class Driver(Protocol):
     async def start(self, report: ReportSink) -> None:
         """Start the driver, and wait until plants can be attached; a connection is not needed yet.
 
-        The driver passes its reports to the function `report`, which may be slow. Await it, and keep the reports that devices
-        send while you wait.
+        The driver passes its reports to the function `report` and awaits each call, which may be slow. The driver must keep the
+        reports that devices send during such a call.
         """
         ...
 

@@ -26,7 +26,8 @@ class Sealer(Protocol):
     def choose_key(self, stored: str | None) -> str:
         """Return the id of the key to use: `stored`, or the first key of this sealer if the database has no key id yet.
 
-        Raise SecretKeyMissing if this key was not found, or if a new key cannot be written.
+        If neither the database nor the sealer has a key, the sealer may write a new key. Raise SecretKeyMissing if it may not
+        or cannot do this, or if the key to use was not found.
         """
         ...
 

@@ -1,7 +1,7 @@
 """Replaces secrets and personal data in answers.
 
 A text is kept only if the name of its field says that it is harmless. Otherwise it is replaced by a text with a number, such as
-`Name 7` for a name. In one recording, equal texts get the same number. So texts that were equal in the same field stay equal.
+`Name 7` for a name. In one recording, equal texts get the same number. So the replacements of two equal names are also equal.
 """
 
 import re

@@ -75,7 +75,8 @@ def choose_typeface(texts: Iterable[str]) -> Typeface:
     """Return Helvetica if all letters of the texts are in Latin-1, or can be replaced by ASCII as in `_SPELLED`.
 
     Otherwise return the installed font of `CANDIDATES` that has the largest number of the other letters. A letter counts only
-    if the regular and the bold file of the font have it. If no font has one of the other letters, return Helvetica.
+    if the regular and the bold file of the font have it. A font without all printable ASCII letters is not chosen. If no font
+    has any of the other letters, return Helvetica.
     """
     letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}
     foreign = {letter for letter in letters if letter > 255 and not chr(letter).translate(_SPELLED).isascii()}

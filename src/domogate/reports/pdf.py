@@ -57,7 +57,7 @@ def print_report(report: SafetyReport, *, made_by: str, zone: tzinfo, responsibl
 
 
 def _texts(report: SafetyReport, responsible: str) -> Iterator[str]:
-    """Yield the texts of the report that people wrote. They may be in any script, so the font must have their letters."""
+    """Yield the texts of the report that people wrote. They may be in any alphabet, so the font must have their letters."""
     plant = report.site.plant
     yield from (plant.name, plant.address or "", plant.country or "", plant.zip_code or "", responsible)
     for controller in report.site.controllers:

@@ -38,17 +38,16 @@ DECLARED: dict[str, DeclaredSetting] = _declare()
 FILES: dict[str, str] = {
     f"{name}_file": name for name, one in DECLARED.items() if one.setting.secret and f"{name}_file" not in DECLARED
 }
-"""For each setting that names a file with a secret: the setting that `loading.py` sets to the content of this file.
+"""For each setting that names a file with a secret, except `secret_key_file`: the setting that gets the content of this file.
 
-For example, `smtp_password_file` names the file whose content becomes `smtp_password`.
+For example, `smtp_password_file` names a file, and `loading.py` sets `smtp_password` to its content.
 """
 
 
 SECRETS: dict[str, str] = {**FILES, "secret_key_file": "secret_key"}
-"""All settings that name a file with a secret.
+"""All settings that name a file with a secret: the settings in `FILES`, and `secret_key_file`.
 
-Unlike the settings in `FILES`, `secret_key_file` is not replaced by the content of its file: `identity/secret_keys.py` reads
-this file.
+No setting gets the content of `secret_key_file`: `identity/secret_keys.py` reads this file.
 """
 
 
@@ -63,8 +62,8 @@ def name_credential(secret: str) -> str:
 def list_flags() -> tuple[str, ...]:
     """Return the names of all settings that can be given as flags.
 
-    A secret has only a flag for the file with the secret, because other users can read the command line of a process. A secret
-    URL has two flags, one for the URL and one for a file with the URL, because most such URLs contain no password.
+    A secret has only a flag for the file with the secret, because other users can read the command line of a process. A URL
+    that may contain a password has two flags, one for the URL and one for a file with the URL: most URLs contain no password.
     """
     hidden = {name for name, one in DECLARED.items() if one.setting.secret and not one.setting.metavar.startswith("URL")}
     return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)

@@ -37,7 +37,8 @@ class _Counts:
 
         The first is the counter of the account, the second is the counter of the IP address.
 
-        If the person logged in from this IP address before, the first key is `attempt.familiar`, not `attempt.account`.
+        If somebody logged in to this account from this IP address not long ago, attempts from there have their own
+        counter (`attempt.familiar`). Then this counter is the first, instead of the counter of the account.
         """
         account = attempt.familiar if attempt.familiar in self._known else attempt.account
         return (account, attempt.account_limit), (attempt.address, attempt.address_limit)

@@ -82,7 +82,7 @@ def _record_from_row(row: Row[Any]) -> AuditRecord:
 def prune_audit(tx: Transaction, before: float) -> bool:
     """Remove some of the records that are older than the time `before`, and add a record about the removal.
 
-    Return True if there may be more such records. Raises UnreadableRecord if a record cannot be decoded.
+    Return True if there may be more records to remove. Raises UnreadableRecord if a record cannot be decoded.
     """
     first, last = tx.connection.execute(_ENDS).one()
     if first is None:
@@ -103,7 +103,7 @@ def _find_right_time(connection: Connection, first: int, latest: float) -> int:
     If there is none, return the number after the last record.
 
     `first` is the number of the oldest record. The records before the result have times after `latest`, because they were
-    written while the clock was far ahead. In fact they are older than the result, so they are removed together with it.
+    written while the clock was far ahead. The result was written after them, so they are removed together with it.
     """
     limit = 1  # The first record is nearly always the result.
     while rows := connection.execute(_RECORDS, {"after": first - 1, "limit": limit}).all():

@@ -188,8 +188,8 @@ def compare_backups(old_path: Path, new_path: Path) -> str | None:
     """Compare the content of two files.
 
     If the first file is a backup with more content than the second file, return a sentence about the difference. Otherwise
-    return None. More content means later changes, or more plants, modules or users. If the second file is a later state of the
-    same store as the first file, only later changes count. Raises ValueError if the second file cannot be read.
+    return None. More content means that the number of the newest change is higher. If the second file is not a later state of
+    the same store, more plants, modules or users count too. Raises ValueError if the second file cannot be read.
     """
     try:
         with _reading(old_path) as connection:
@@ -312,7 +312,7 @@ def _remove_unless_held(path: Path) -> None:
 
 
 def _lock(file: BinaryIO) -> None:
-    """Lock the file. Raises OSError if another process has locked it. On Windows, only close the file."""
+    """Lock the file. Raises OSError if another process has locked it. On Windows, close it instead."""
     if sys.platform == "win32":
         file.close()  # Windows does not remove or rename open files.
     else:

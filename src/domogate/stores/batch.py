@@ -170,7 +170,7 @@ def expire_units(units: Iterable[Unit], now: float) -> float:
 
 
 QUIET, LONGEST = 0.002, 0.005
-"""In seconds. A group of writes is complete if no write came for `QUIET`, and `LONGEST` after its beginning at the latest."""
+"""A group of writes is complete at the latest when no write came for `QUIET` seconds or the group is `LONGEST` seconds old."""
 
 
 class WriteQueue:
@@ -207,7 +207,7 @@ class WriteQueue:
             self._timer = self._loop.call_later(QUIET, self._end_group, 1, self._loop.time() + LONGEST)
 
     def _end_group(self, seen: int, until: float) -> None:
-        """Wake the waiting writer thread if the group is complete. `seen` is the number of its writes `QUIET` seconds ago."""
+        """Wake the waiting writer thread if the group is complete. The group had `seen` writes `QUIET` seconds ago."""
         number = len(self._pending)
         if number > seen and self._loop.time() < until:
             self._timer = self._loop.call_later(QUIET, self._end_group, number, until)
@@ -225,7 +225,7 @@ class WriteQueue:
         self._notify()
 
     def end_wake(self) -> bool:
-        """Return whether `wake` was called, and `take` returned no empty list since then. Forget this call of `wake`."""
+        """Return whether `wake` was called, and forget the call. If `take` returns an empty list, it also forgets the call."""
         with self._arrived:
             woken, self._woken = self._woken, False
             return woken
@@ -245,7 +245,7 @@ class WriteQueue:
     def take(self, seconds: float) -> list[Unit]:
         """Remove and return the queued writes. If no write comes for this number of seconds, return an empty list.
 
-        If the last group had several callers, wait a short time, so that the same number of callers can come again. Without
+        If the last group had several callers, wait a short time, so that as many callers can add their next writes. Without
         this wait, commits on a fast disk are so short that callers rarely share a commit. In a measurement, it was slower to
         wait for only half of the callers. The reason: the writer thread and the event loop's thread then compete for the
         interpreter.
@@ -263,7 +263,7 @@ class WriteQueue:
             return [self._pending.popleft() for _ in range(min(len(self._pending), self._most))]
 
     def _wait_for_more(self, wanted: float) -> None:
-        """Wait until the group is complete. Call this if a part of the group came before the writer thread began to wait."""
+        """Wait until the group is complete. Call this if the queue already has writes when the writer thread calls `take`."""
         deadline, seen = time.monotonic() + LONGEST, 0
         while seen < len(self._pending) < wanted and not self.closed and time.monotonic() < deadline:
             seen = len(self._pending)

@@ -5,8 +5,8 @@ It is a table to which many changes are added together (Decision 0147).
 An ordinary index would get each change with the commit of this change. Two consecutive changes are nearly always of different
 plants, so they would change different pages of the index. SQLite writes each changed page to its log completely.
 
-The index has all changes up to a certain cursor: the highest cursor in its rows with an empty plant id. Later changes are
-found without the index.
+The index has all changes up to a certain cursor. Later changes are found without the index. The table stores this cursor in a
+row with an empty plant id. If it has several such rows, the highest cursor counts.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from domogate.stores.direct import DirectStatement, Write
 from domogate.stores.tables.feed import changes, changes_by_plant
 
 INDEXED_TOGETHER = 500
-"""About this number of changes is added to the index at once. So at most about this number is not in the index yet."""
+"""When about this number of changes is not in the index yet, all of them are added to the index together."""
 
 _ALL_UP_TO = ""
 _COLUMNS = ["plant_id", "cursor"]
@@ -57,7 +57,7 @@ def add_changes(last: int) -> Write:
 
 
 def remove_changes(connection: Connection, last: int) -> None:
-    """Remove the changes up to the cursor `last` from the index. Call this before these changes are removed."""
+    """Remove the changes up to the cursor `last` from the index. Call this before they are removed from `changes`."""
     removed = select(changes.c.plant_id, changes.c.cursor).where(changes.c.cursor <= last)
     connection.execute(delete(changes_by_plant).where(tuple_(*changes_by_plant.c).in_(removed)))
     connection.execute(

@@ -11,8 +11,8 @@ from domogate.stores.engine import Transaction
 from domogate.stores.tables.feed import changes, clock
 
 FAR_AHEAD = 7 * 86_400.0
-"""In seconds. While the clock differs by more than this from the last stored time, no old data is pruned (Decision 0071). A
-time in the database that is ahead of the clock by more than this was written while the clock was wrong.
+"""In seconds. If the code that prunes old data finds a time that is ahead of the clock by more than this, this time was written
+while the clock was wrong. The reason: the gateway prunes only while it takes its clock for right (Decision 0071).
 """
 _ROW = "gateways"
 _LAST_TIME = select(clock.c.seen_at).where(clock.c.id == _ROW)

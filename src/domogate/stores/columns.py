@@ -49,5 +49,5 @@ def reference(
 
 
 def indexes(*columns: str) -> list[Index]:
-    """Return an index for each column. An index without a name gets the name ix_TABLE_COLUMN."""
+    """Return an index for each of these columns. The name of an index becomes ix_TABLE_COLUMN."""
     return [Index(None, column) for column in columns]

@@ -212,8 +212,8 @@ _limit = _Limit()
 def time_limit(seconds: float) -> Iterator[None]:
     """Limit the time of the statements that this thread executes inside the `with` block.
 
-    When the block has lasted `seconds` seconds, a running statement fails. This works only if the database can stop the
-    statement.
+    If a statement still runs `seconds` seconds after the start of the block, it fails. This works only if the database can
+    stop the statement.
     """
     before = _limit.until
     _limit.until = time.monotonic() + seconds

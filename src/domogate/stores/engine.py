@@ -61,12 +61,12 @@ class Database(ABC):
     begin = "BEGIN"
     """The statement that begins a write transaction."""
     index_from: float = inf
-    """When a change reaches this cursor, `index_changes` is called. Infinite if the database has no index of changes."""
+    """At the first change with this cursor or a higher one, `index_changes` is called. Infinite if there is no index."""
     lock_retry = 0.0
     """In seconds: a process that waits for the lock for writing tries again within this time. With 0, it waits in a queue."""
 
     def __init__(self, name: str) -> None:
-        """`name` is for messages and for the file `in-use` (the databases that were used before). It has no credentials."""
+        """`name` is for messages and for the file `in-use`, a list of used databases. It contains no credentials."""
         self.name = name
         self.is_shared = False
         """Whether this process is a member of a cluster. Several members can commit reports and orders at the same time."""

@@ -65,8 +65,9 @@ def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set
 
     The caller compares them with `entries`, to skip tests that are already in the logbook.
 
-    Tests that are older than the oldest of `entries` are left out. But if a test in `entries` ends later than the time of
-    its entry, all tests of these plants are read: such a test is stored with the time of its first report.
+    Tests with an earlier logbook time than all `entries` are left out. There is one exception: if a test in `entries` ends in
+    the future (the clock of its unit is wrong), all tests of these plants are read. The logbook time of such a test is the time
+    of its first report, so the test may already be in the logbook with an earlier time.
     """
     if not entries:
         return set()

@@ -28,7 +28,7 @@ _PAUSE = 0.02
 `Database.lock_retry` is added to this time, because a waiting process may try again only after `lock_retry`.
 """
 _LONGEST_RUN = 2.0
-"""In seconds: the time from one pause of an import to the next if no other gateway runs.
+"""In seconds: the time between two pauses of an import if no gateway runs in another process.
 
 In this case only another `domogate` command can wait for the import. So the import need not pause after each part.
 """

@@ -168,9 +168,9 @@ def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
 def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) -> set[Id]:
     """If a module has no stored state, store the state that the estate gives for it. Return the changed plants.
 
-    First, some old data is removed. If a module has another kind now, its state and its injected faults are removed. If a
-    module is not simulated any more, its state and its readings are removed, and it gets no state from the estate. If a module
-    now has another driver or other options, its stored state gets the time 0: no report has confirmed it.
+    Before this, old data of changed modules is removed. If a module has another kind now, its state and its injected faults are
+    removed. If a module is not simulated any more, its state and its readings are removed, and it gets no state from the
+    estate. In all other cases of a new driver or new options, the state is kept with the time 0: no report has confirmed it.
     """
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]

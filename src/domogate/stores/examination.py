@@ -30,7 +30,7 @@ class Examination(msgspec.Struct, frozen=True):
     gateways: frozenset[str] | None
     """The ids in the list of running gateways. A gateway that was killed can still be in this list.
 
-    It is None if the tables are of another version.
+    None if the tables have another revision than this program needs.
     """
 
     @property

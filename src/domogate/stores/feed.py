@@ -32,8 +32,8 @@ class Feed:
     """The position of this process in the change feed. It is the cursor of the last change that the listeners got.
 
     When the writer thread runs, only this thread changes this object. A write transaction with the lock `WriteLock.EXCLUSIVE`
-    sees all earlier changes. So it also reads the changes that other processes committed before it. Changes that other
-    processes commit at other times are found by polling.
+    sees all earlier changes. So it also reads the changes that other processes committed before it (`read_missing`). While no
+    such transaction runs, this process finds the changes of other processes by polling (`poll`).
     """
 
     def __init__(self, database: Database) -> None:

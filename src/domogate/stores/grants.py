@@ -114,7 +114,7 @@ def revoke_grants(tx: Transaction, user_id: Id, client_id: str | None, at: float
 
 
 def revoke_pages(tx: Transaction, user_id: Id, auth_time: float) -> None:
-    """Revoke the grants that the gateway's own pages got after the login of this user at the time `auth_time`."""
+    """Revoke the grants that the gateway's own pages got in one login of this user: the login at the time `auth_time`."""
     of_login = (grants.c.user_id == user_id) & (grants.c.client_id == PAGES_CLIENT) & (grants.c.auth_time == auth_time)
     _revoke(tx, of_login, tx.now)
 

@@ -20,7 +20,7 @@ LIST_NAME = "in-use"
 _LIST_HEAD = "# The databases that this folder was used with. Domogate stops if one of them is missing or empty.\n"
 _MAGIC = b"SQLite format 3\0"
 CHECK_SECONDS, SHORT_CHECK_SECONDS = 1.0, 0.2
-"""The seconds for the check of a SQLite file at the start of a gateway, and of a `domogate` command."""
+"""In seconds: the time limits for the check of a SQLite file, one for the start of a gateway, one for a `domogate` command."""
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 GROWING_TABLES = ("audit", "changes", "hourly_readings", "orders", "parked", "raw_readings", "recent_readings")

@@ -23,11 +23,11 @@ T = TypeVar("T")
 _CALL_SECONDS = 2.0
 """A call fails after this number of seconds, so that the member can try again before its lease ends."""
 _START_SECONDS = 120.0
-"""In seconds: for this time, the stored beginning of the cluster stays valid although no gateway has a lease.
+"""In seconds: for this time after the beginning of the cluster, the beginning stays valid although no gateway has a lease.
 
 The beginning is the time since which gateways of the cluster have run without a break. The first gateway stores it when it
-starts, before it has a lease. Gateways that start a little later must get the same beginning. After this time, if no gateway
-has a lease, the present time becomes the new beginning.
+starts, before it has a lease. Gateways that start a little later must get the same beginning. If a gateway starts after these
+seconds, and no gateway has a lease, the present time becomes the new beginning.
 """
 _DEAD_KEPT = 3600.0
 """The number of seconds for which the row of a stopped member is kept, so that operators can see it.

@@ -3,8 +3,9 @@
 The log is a list of frames. A frame has one changed page of the database. The last frame of a transaction is its commit.
 
 After a power failure, the last transaction in a log is often incomplete. This loses nothing, because no caller got an answer
-for this transaction. But each commit is on disk before the next transaction begins. So if two commits follow the frame at which
-SQLite stops, this frame was already on disk and was damaged later. Then answered writes would be lost (Decision 0133).
+for this transaction. But each commit is on disk before the next transaction begins. The first commit after the
+frame at which SQLite stops ends the transaction of this frame. If a second commit follows, this transaction was already on
+disk, and the frame was damaged later. Then answered writes would be lost (Decision 0133).
 """
 
 import os

@@ -104,7 +104,7 @@ def print_sqlite_tables() -> str:
 
 
 def _check_unused(database: Database, connection: Connection, revision: str) -> None:
-    """Raises DatabaseInUse if a gateway has a recent heartbeat. This gateway may still use the database.
+    """Raises DatabaseInUse if a gateway with a recent heartbeat may still use the database.
 
     A SQLite file is not checked. A lock in the data folder already stops a second gateway.
     """

@@ -9,7 +9,7 @@ from domogate.domain.ids import Id
 T = TypeVar("T")
 
 MODULES_A_PART = 2_000
-"""A part ends when the number of its modules plus the number of its plants is this number or more. A plant is never split."""
+"""A part ends at the latest when it has this number of plants and modules together. A plant is never split."""
 FIRST_PART = 250
 """The size of the first part: plants and modules together. It is small, because the speed of the work is not known yet."""
 SECONDS_A_PART = 0.2
@@ -33,7 +33,7 @@ class PartSize:
         self.next = min(FIRST_PART, MODULES_A_PART)
 
     def adapt(self, size: int, seconds: float, *, alone: bool) -> None:
-        """Choose the size of the next part. The last part had the size `size`, and held the lock for writing `seconds` seconds.
+        """Choose the size of the next part. The last part had the size `size`. Its write held the lock for `seconds` seconds.
 
         `alone` means that no gateway runs on this database. Then parts may be larger.
         """

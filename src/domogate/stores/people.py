@@ -183,8 +183,9 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Remove these users, their applications, keys and grants, and each stored estate file with one of their e-mail addresses.
+    """Remove these users, their applications, keys and grants.
 
+    Also remove the stored estate files of earlier imports that contain e-mail addresses of these users (`drop_documents_of`).
     The database removes all other rows that refer to these users. The users must not be members of any plant.
     """
     emails = select(users.c.email).where(users.c.id.in_(bindparam("ids", expanding=True)))

@@ -78,7 +78,7 @@ _LIMIT_LONG_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 """The server ends a long transaction (an import, a migration, a move from SQLite) after this time without a statement."""
 _NO_LIMIT = "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'"
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
-"""A migration waits at most this long for a locked table. All gateways wait with it, and a backup can lock tables for hours."""
+"""The time limit for waiting for a locked table: all gateways wait for a migration, and a backup can lock tables for hours."""
 _LOCK_NOT_AVAILABLE = "55P03"
 _EVENTS = 1 << 16
 _UNDONE = ("25P03", "25P04", "40P01")
@@ -146,8 +146,8 @@ _CONNECT_SECONDS = "2"
 class PostgresDatabase(Database):
     """A database on a PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock orders the writers (Decision 0086).
 
-    A server that hangs keeps its connections open and does not answer. So each thread has a time limit (`time_limit` in
-    direct.py). At this limit, the gateway stops waiting for the running statement, and closes the connection.
+    A server that hangs keeps its connections open and does not answer. So there is a time limit for the statements of
+    a thread (`time_limit` in direct.py). At this limit, the gateway stops waiting for the statement and closes the connection.
     """
 
     reads_in_parallel = True  # A read waits for the server most of the time.
@@ -260,9 +260,9 @@ class PostgresDatabase(Database):
             connection.execute(_RAISE_CURSORS)
 
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:
-        """Reserve cursors for all events of the transaction. Raise the offset (`_cursor_at`) for later transactions.
+        """Reserve cursors for all events of the transaction: increase the offset (`_cursor_at`) of later transactions.
 
-        Raises ValueError if `exclusive` is false: another transaction with a shared lock may already have these cursors.
+        Raises ValueError if `exclusive` is false, because then another transaction may already have these cursors.
         """
         if not exclusive:
             raise ValueError(f"one write with a shared lock can have at most {MOST_EVENTS} changes, not {events}: split it")
@@ -308,7 +308,7 @@ class PostgresDatabase(Database):
 
 @cache
 def _lock_shared(locks: frozenset[WriteLock]) -> str:
-    """Return the statement that takes the lock for writes in shared mode, then the other locks of `locks` in a fixed order."""
+    """Return the statement that takes the lock for writing in shared mode, then the locks of `locks` in a fixed order."""
     named = [f"pg_advisory_xact_lock({_WRITE_LOCK + lock})" for lock in sorted(locks - {WriteLock.SHARED})]
     return f"SELECT {', '.join((_WAIT, f'pg_advisory_xact_lock_shared({_WRITE_LOCK})', *named, _WAIT_NO_LONGER))}"
 

@@ -1,7 +1,7 @@
 """Reads a SQLite file without SQLAlchemy: importing SQLAlchemy takes longer than a short command (Decision 0098).
 
-This is possible only if the file is prepared: it has the tables of this version, its secrets are encrypted, and it is in the
-list of used databases. Otherwise the store must open it (`prepare_database`).
+This is possible only if the file is prepared: it has the tables of this version, its secrets are encrypted, and the file
+`in-use` in the data folder lists it. Otherwise the store must open it (`prepare_database`).
 """
 
 import sqlite3

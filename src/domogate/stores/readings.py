@@ -184,7 +184,8 @@ def list_summaries(
 ) -> Sequence[ReadingSummary]:
     """Return the newest `limit` summaries of intervals that overlap the time from `since` to `until`. The oldest is first.
 
-    `resolution` is the length of an interval in seconds. Raises ValueError if it is less than FINEST or more than LATEST.
+    `resolution` is the length of an interval in seconds. Raises ValueError if it is less than FINEST or more
+    than LATEST seconds (about 3,000 years).
 
     Old readings are stored only as one summary for each hour. So intervals shorter than an hour are returned only for readings
     that are still stored one by one. A summary of an hour can overlap two intervals, for example if intervals have 90 minutes.

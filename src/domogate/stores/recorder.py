@@ -192,8 +192,8 @@ class Recorder:
     def attempt(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
         """Call `run`, which may use this recorder. Return its error, or None if it succeeds.
 
-        `guarded` is true if other callers share the transaction. Then `run` is called in a savepoint. So an error makes only
-        this caller fail.
+        `guarded` is true if the transaction also has writes that `run` does not make. Then `run` is called in a savepoint. So
+        an error of `run` does not affect these other writes.
         """
         before = len(tx.events)
         if guarded:
@@ -228,7 +228,7 @@ class Recorder:
         self._epochs.update(fences)
 
     def forget_after(self, events: Sequence[Event]) -> None:
-        """Forget the modules that these events changed. If a plant changed or changes were lost, forget the whole cache."""
+        """Forget the modules that these events changed. After PlantChanged or ChangesLost, forget the whole cache."""
         for event in events:
             if type(event) in (PlantChanged, ChangesLost):
                 self.forget()

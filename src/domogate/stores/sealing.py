@@ -1,6 +1,6 @@
 """Encrypts the secrets in the database. The table `secret_key` names the key, which is not in the database (Decision 0062).
 
-The sealer is an execution option of the engines. So every connection can use the sealer.
+The sealer is an execution option of the SQLAlchemy engines. So the code can get the sealer from every connection.
 """
 
 from typing import Any

@@ -19,7 +19,8 @@ class SharedWork(Generic[A, T]):
     """The request of one caller, and the function that handles the requests of several callers together.
 
     `function` gets the requests of all callers in the order in which they came. It returns one answer for each request. The
-    answers are the same as for requests that come one after the other. A call of this object handles only its own request.
+    answers are the same as for requests that come one after the other. If this object is called like a function, it handles
+    only its own request.
     """
 
     __slots__ = ("function", "request")

@@ -199,9 +199,9 @@ class SqliteDatabase(Database):
         return [add_changes(last)]
 
     def note_structure(self, connection: Connection, position: int) -> None:
-        """Does nothing. With SQLite, the recorders of other processes do not need this cursor to clear their caches.
+        """Does nothing. With SQLite, the recorders of other processes do not need this position to clear their caches.
 
-        Every transaction reads the changes of other processes. So it knows which plants changed.
+        At the start of a write transaction, a process reads the changes of other processes. So it knows which plants changed.
         """
 
     def reserve_cursors(self, connection: Connection, events: int, *, exclusive: bool) -> None:

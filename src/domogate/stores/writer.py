@@ -147,7 +147,7 @@ class Writer:
         return self._ended.done()
 
     def _deliver(self, page: FeedPage, answered: Sequence[Unit], are_new: bool = False) -> None:
-        """Pass the changes to the listeners, and answer the callers. `are_new`: whether this process just committed changes."""
+        """Pass the changes to the listeners, and answer the callers. `are_new`: whether this process made the changes."""
         if changes := page.changes:
             without_states = [change for change in changes if type(change.event) is not StateChanged]
             for listener, wants_states in self._listeners:

@@ -25,8 +25,8 @@ _WITH_MS = frozenset({FaultKind.SLOW, FaultKind.CUT})
 class NewKitFault(InputModel, frozen=True):
     """A fault, and the requests that get it. A request gets the fault if it matches all given fields.
 
-    `offline`, `silent` and `refusing` are faults of devices: they need `plantId`. They can have `moduleId`, and no
-    other field.
+    `offline`, `silent` and `refusing` are faults of devices: they need `plantId`. They can also have
+    `moduleId`, but no other field.
     """
 
     fault: Annotated[str, Meta(extra_json_schema={"enum": [str(kind) for kind in FaultKind]})]

@@ -119,7 +119,7 @@ class _RequestRun:
         self.headers: list[tuple[bytes, bytes]] = []
         self.asked, self.answered = bytearray(), bytearray()
         self.asked_more = self.answered_more = False
-        """Whether the body of the request, or of the answer, was longer than its recorded part."""
+        """Whether the body of the request was longer than its recorded part. `answered_more` says the same about the answer."""
         self._rules = rules
         self._send = send
         self._start: Any = None

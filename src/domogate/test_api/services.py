@@ -81,7 +81,7 @@ class KnownOperation(msgspec.Struct, frozen=True):
     """An operation that a fault, or a filter of the traffic, can name."""
 
     name: str
-    """The name that the clients use: the name of the OpenAPI document and the operationId, for example `homeauto.readLight`."""
+    """The name of the OpenAPI document, a dot, and the `operationId`, for example `homeauto.readLight`."""
     statuses: frozenset[int]
     """The statuses of the refusals that the OpenAPI document lists for this operation."""
     id: str = ""

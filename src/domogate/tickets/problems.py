@@ -13,7 +13,10 @@ from domogate.services.tickets import NotRedeemed, Reason
 TYPE_PREFIX = "urn:domogate:ticket:"
 
 _slowed: dict[tuple[str, ...], Answer] = {}
-"""Answers with status 429, kept for later requests: one for each number of seconds in `Retry-After`, so there are few."""
+"""The answers with status 429. They are built once and sent again to later requests.
+
+There are few of them: one for each number of seconds in `Retry-After`.
+"""
 
 
 class Kind(msgspec.Struct, frozen=True):

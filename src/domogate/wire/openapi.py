@@ -53,7 +53,7 @@ class Schemas:
 
 
 def _describe_default(member: dict[str, Any]) -> None:
-    """Write the default into the description. Some generators would treat a field with a `default` as required."""
+    """Move the default into the description: some generators treat a field with the key `default` as required."""
     default = member.pop("default", None)
     if default:
         text = f"Default: `{msgspec.json.encode(default).decode()}`."
@@ -61,7 +61,7 @@ def _describe_default(member: dict[str, Any]) -> None:
 
 
 def _allow_any_members(member: dict[str, Any]) -> None:
-    """Say that an object without described fields may have any fields. Some generators would treat it as an empty object."""
+    """Say that an object without described fields may have any fields. Otherwise, some generators treat it as empty."""
     if member.get("type") == "object" and not member.keys() & {"properties", "additionalProperties"}:
         member["additionalProperties"] = True
 

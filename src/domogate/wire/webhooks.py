@@ -15,8 +15,8 @@ DeadLetterId = Annotated[str, Meta(pattern="^[0-9]{1,18}$")]
 
 class WebhookOut(OutputModel, frozen=True):
     """A webhook. Every event up to `lastCursor` was delivered, is pending, was given up, or is not for this webhook.
-    `failures` says how many times in a row the gateway found the receiver unavailable and began a long pause. Attempts with
-    short pauses, and refused events, are not counted.
+    `failures` says how many times in a row the gateway found the receiver unavailable and began a long pause. A failed
+    attempt with only a short pause after it is not counted. An event that the receiver refused is not counted either.
     """
 
     id: str

@@ -23,7 +23,7 @@ from domogate.stores.examination import Examination, examine_database
 from domogate.stores.inspection import inspect_file
 
 SECONDS = 10.0
-"""In seconds: the longest time for the check of the content of a SQLite file and for the answers of PostgreSQL."""
+"""In seconds: the time limit for the check of the content of a SQLite file, and for all queries of `examine_database`."""
 SLOW = 0.02
 """In seconds. If a database server needs more time for an answer, there is a warning. A command to a module waits for several
 answers of the server.

@@ -46,7 +46,7 @@ CODE_PATH = f"{LOGIN_PATH}/code"
 SET_UP_PATH = f"{LOGIN_PATH}/set-up"
 ACCOUNT_PATH = "/auth/account"
 KEPT_IN_A_QUERY = "%/?&=:;,+$@!*'()~-._"
-"""Characters of a path with a query that need no encoding inside another query."""
+"""The special characters that are not percent-encoded in `return_to`: a path with its query."""
 
 
 class PageStore(PeopleStore, PasskeyStore, ClientStore, GrantStore, SessionStore, PlantStore, Protocol):

@@ -150,7 +150,7 @@ def _is_setting(expose: Mapping[str, Any]) -> bool:
 
 
 def _endpoint_of(expose: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the option `endpoint`, and the end of the module's name. Both are empty if `expose` has no endpoint."""
+    """Return the option `endpoint`, and the suffix of the module's name. Both are empty if `expose` has no endpoint."""
     endpoint = expose.get("endpoint")
     return ({"endpoint": endpoint} if endpoint else {}), str(endpoint or "")
 
@@ -289,7 +289,7 @@ def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tasmota_name(config: Mapping[str, Any], device: str, kind: DeviceKind, options: Mapping[str, Any]) -> str:
-    """Return the name of one part of a device with several parts. Tasmota has friendly names only for relays."""
+    """Return the name of one part of a device with several parts. A relay can have its own name in Tasmota (`fn`)."""
     if kind is DeviceKind.AUTOMATION:
         return f"{device} shutter {options.get('shutter', 1)}"
     if kind is DeviceKind.MULTISOCKET:

@@ -55,7 +55,7 @@ class BrokerSession:
         self._subscribed: set[bytes] = set()
         self._problem: tuple[AbsenceReason, str] | None = None
         self._since: float | None = None
-        """The time at which the connection was last made or lost. None before the first attempt has ended."""
+        """The time at which the connection was last made or lost. None until the first attempt to connect has ended."""
         self._modules_changed = asyncio.Event()
         self.reachability = Broadcast()
         """Wakes waiting callers when topics have been subscribed, and when the connection is lost."""

@@ -42,7 +42,7 @@ class Connection(asyncio.Protocol):
         largest_packet: int,
         deliver_retained: Deliver | None = None,
     ) -> None:
-        """`deliver_retained` gets the retained messages, `deliver` all others. If it is None, `deliver` gets all messages."""
+        """`deliver_retained` gets the retained messages, `deliver` all others. If only `deliver` is given, it gets both."""
         loop = asyncio.get_running_loop()
         self._loop = loop
         self._deliver = deliver

@@ -22,7 +22,7 @@ _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
 """In bytes. Larger messages are skipped. One message of Zigbee2MQTT lists all its devices, with some kilobytes for each."""
 _MOST_TOPICS = 20_000
 _MOST_BYTES = 64 * 1024 * 1024
-"""In bytes, of all announcements together. Announcements that exceed this limit are ignored."""
+"""In bytes. An announcement is ignored if all announcements together would be larger than this."""
 _NAMESPACE = uuid.UUID("5a3e6f0c-8d0b-4b53-9a0a-2f6c8b0d7f11")
 _DEVICES, _CONFIG = "/bridge/devices", "/config"
 _ANNOUNCED = (f"+{_DEVICES}", f"tasmota/discovery/+{_CONFIG}", "tasmota/discovery/+/sensors")

@@ -22,7 +22,7 @@ from domogate.ports import AttachedModule, Clock, ConnectionHealth, Picture, Rep
 _log = get_logger(__name__)
 
 REPORT_PAUSE = 1.0
-"""Seconds between two reports of a module that has only new measured values, or many changes (see `ReportQueue`)."""
+"""In seconds: the pause between two reports of a module. Only some changes wait for its end (see `ReportQueue`)."""
 
 
 class _Entry:

@@ -13,7 +13,7 @@ _PARTS = 64
 class MessageQueue:
     """The unread payloads of each topic, as bytes.
 
-    The policy of a topic says how many payloads the queue keeps. Usually it is only the newest.
+    The policy of a topic says how many payloads the queue keeps. Usually the queue keeps only the newest payload.
     """
 
     def __init__(self) -> None:

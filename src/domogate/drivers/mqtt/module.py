@@ -164,8 +164,8 @@ class DrivenModule:
     def check_silence(self, now: float, never_after: float) -> None:
         """Store an absence if the topics of the module are subscribed and the module has been silent for too long.
 
-        For a module that has never reported, not even before the last restart, the limit is `never_after` seconds. For all
-        modules, the option `silentAfter` is a limit if it is set.
+        If the option `silentAfter` is set, it is the limit. A module that has never reported, not even before the last restart,
+        has the limit `never_after` in any case. If it has both limits, the shorter one counts.
         """
         if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
             return  # A module without topics cannot send a message.

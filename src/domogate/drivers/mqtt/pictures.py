@@ -18,7 +18,7 @@ def read_picture(payload: bytes) -> Picture:
 
 
 class CameraPictures:
-    """The pictures of one camera. A picture from before the camera was switched on does not count."""
+    """The pictures of one camera. Pictures that arrived more than `_EARLY` before the camera was switched on are not used."""
 
     __slots__ = ("_heard_at", "_newest", "changed", "is_on")
 

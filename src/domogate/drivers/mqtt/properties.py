@@ -103,7 +103,7 @@ class Codec(ABC):
     confirmed_by_broker: bool = False
     """True if the device never confirms an order. In this case the acknowledgement of the broker is enough."""
     settable: frozenset[str] | None = None
-    """The properties that can be set. None if a device can set all properties that it reports."""
+    """The properties that an order can set. None if an order can set all properties that the device reports."""
     always: Properties = Properties()
     """Properties that never change. The driver does not send them and does not wait for them."""
 
@@ -118,8 +118,8 @@ class Codec(ABC):
     def needs_function(self, _function: ThermostatFunction) -> bool:
         """Whether an order for the manual mode must name this function.
 
-        True if the device has one word, such as `cool`, for the manual mode with this function. Without the function in the
-        order, the driver could send the word for another function, and the device would change its function.
+        True if one word of the device, such as `cool`, means both the manual mode and this function. If the order did not name
+        the function, the driver could send the word for another function. Then the device would change its function.
         """
         return False
 

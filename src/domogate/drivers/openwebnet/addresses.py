@@ -71,9 +71,9 @@ def parse_where(where_text: str) -> Where | None:
 
 
 def parse_zone(where_text: str) -> int | None:
-    """Return the number of a thermoregulation zone, in any spelling (N, #N, #0#N, N#actuator). The central unit is 0.
+    """Return the number of the thermoregulation zone. The central unit is 0.
 
-    Return None if the text is not the address of a zone.
+    The address of zone N can be written as N, #N, #0#N or N#actuator. Return None if the text is not such an address.
     """
     match = _ZONE.fullmatch(where_text)
     if match is None or where_text == "0" or (len(match[1]) > 1 and match[1].startswith("0")):

@@ -312,7 +312,7 @@ class Bus:
     async def read(self, module: DrivenModule, deadline: float) -> None:
         """Read the module, and wait until it has answered or is known to be absent. Raises DeviceTimeout if neither happens.
 
-        A device without a state is not asked.
+        A device without a state, such as a scene, is not asked.
         """
         assert module.device is not None
         try:

@@ -26,9 +26,9 @@ class DrivenModule:
         self.absence = absence
         self.has_changes = False
         self.is_urgent = True
-        """Every change is urgent (see `ReportQueue`): measured values arrive rarely, so their reports need no pause."""
+        """Always true: measured values arrive rarely, so `ReportQueue` need not delay them more than other changes."""
         self.received = 0
-        """Number of frames about the state of this module. An order for a state is confirmed only by a later frame."""
+        """Number of frames about the state of this module. Only frames after an order for a state can confirm this order."""
         self.received_at = 0.0
         self.missed_answers = 0
         """Number of reads in a row without an answer."""

@@ -59,7 +59,7 @@ class Poller:
     # in the background
 
     def schedule(self, reads: Iterable[DrivenModule | StatusRequest]) -> None:
-        """Read these modules, and send these status requests, in the background. Each is read or sent once."""
+        """Read these modules, and send these status requests, in the background. Do each of them once."""
         self._scheduled.update(dict.fromkeys(reads))
         self._wake.set()
 

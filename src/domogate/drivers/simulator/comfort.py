@@ -17,8 +17,9 @@ def _hour(now: float) -> float:
 
 
 class Light(Device[LightState]):
-    """A dimmer. It can show colours if its stored state has a colour. Without a stored state, the seed decides whether it can.
+    """A light. It has levels or colours if its stored state has a level or a colour.
 
+    Without a stored state, the light has levels, and the seed decides whether it has colours.
     The option `transition` is the number of seconds that a change takes.
     """
 

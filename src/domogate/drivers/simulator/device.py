@@ -39,9 +39,9 @@ class TimeScale:
         return self._origin + (simulated - self._origin) / self.speed
 
     def interval(self, seconds: float, *, at_least: float) -> float:
-        """Return an interval of simulated time: `seconds`, or more if this takes less than `at_least` seconds of real time.
+        """Return an interval of simulated time: `seconds`, or longer if needed to take `at_least` seconds of real time.
 
-        Because of this limit, a plant whose simulated time is fast does not send too many reports.
+        Because of this minimum, a plant whose simulated time is fast does not send too many reports.
         """
         return max(seconds, at_least * self.speed)
 

@@ -89,8 +89,8 @@ class Emergency(Device[EmergencyState]):
 def own_failure(broken: FailureType) -> Failure:
     """Return a failure that the simulator makes. It has an explicit flag.
 
-    After a restart, the simulator knows its own failures by this flag, and repairs them. Failures in estate files rarely
-    have a flag, so the simulator rarely repairs one of them.
+    After a restart, the simulator compares the stored failure with the failure that it would make, including the flag. If
+    both are equal, it repairs the failure later. Failures in estate files rarely have a flag, so they are rarely equal.
     """
     return Failure(broken, FLAGS[broken])
 
@@ -105,7 +105,10 @@ class _RunningTest(msgspec.Struct, frozen=True):
 
 
 class EmergencyUnit(Emergency):
-    """A lamp with a battery. Tests discharge the battery. If its failures are from outside (`given`), its state is fixed."""
+    """A lamp with a battery. Tests discharge the battery.
+
+    While the lamp has failures from outside (`given`), its state does not change.
+    """
 
     __slots__ = ("_charge", "_charge_time", "_charging_since", "_due", "_repaired_at", "_running_test", "_slot_of", "_tests")
 

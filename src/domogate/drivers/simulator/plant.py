@@ -46,7 +46,7 @@ class SimulatedModule:
         self.reported = reported
         self.reachable = reachable
         self.confirmed = True
-        """False if no report confirmed the state, or none since the module was absent or had the option `simulate: slow`."""
+        """Whether a report confirmed the state. Reports from before an absence or `simulate: slow` do not count."""
         self.behaviour = Behaviour.NORMAL
         self.absence: Absence | None = None
 

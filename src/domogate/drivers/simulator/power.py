@@ -107,7 +107,8 @@ class EnergyCounter:
     def read(self, used: float) -> float:
         """Return what the counter shows after `used` watt-hours were used in total.
 
-        If a plug is removed, `used` is less than at the last call. Then the counter does not change.
+        If a measured device was removed from the plant, `used` can be less than at the last call. Then the counter does not
+        change.
         """
         self._watt_hours += max(0.0, used - self._from)
         self._from = used

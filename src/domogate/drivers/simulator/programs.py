@@ -94,7 +94,7 @@ PROGRAMS: tuple[Week, ...] = (
 def period_at(program: int, local_time: float) -> Period:
     """Return the period of the program at this time.
 
-    The time is the local time of the thermostat in seconds since the epoch.
+    `local_time` is the local time of the thermostat: the seconds since 1970-01-01 00:00 in this local time.
     """
     week = PROGRAMS[program]
     minute = int(local_time // 60)

@@ -28,9 +28,9 @@ async def _ignore_reports(reports: Sequence[Report]) -> None:
 class Simulator:
     """Simulated plants. Their random choices come from the seed, so they are the same in every run.
 
-    If `speed` is not 1, simulated time runs faster or slower than the clock (Decision 0036). At the moment when the simulator
-    is created, simulated time and the time of the clock are equal. In a cluster, all gateways use the same moment for this:
-    the start of the first gateway. So a plant that moves to another gateway keeps its simulated time.
+    If `speed` is not 1, simulated time runs faster or slower than the clock (Decision 0036). Outside a cluster, the two times
+    are equal at the moment when the simulator is created. In a cluster, they are equal at the start of the first gateway, for
+    the simulators of all gateways. So a plant that moves to another gateway keeps its simulated time.
     """
 
     name = "simulator"

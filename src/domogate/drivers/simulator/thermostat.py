@@ -18,9 +18,10 @@ _HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
 _NOISE = 0.12
 _ADVANCE_EVERY = 20.0
-"""In seconds: a tick computes the room if the last computation was at least this time ago. A room changes slowly.
+"""In seconds: a tick of the simulator computes the room temperature if the last computation was at least this time ago.
 
-A tick computes the room earlier only if the thermostat measures in this tick, or if its timed mode has ended.
+This is often enough, because the temperature changes slowly. A tick computes it earlier only if the
+thermostat measures in this tick, or if its timed mode has ended.
 """
 _BOOST_LASTS = 1800.0
 
@@ -100,8 +101,8 @@ class Thermostat(Device[ThermostatState]):
     def regulate(self, at: float, celsius: float) -> float:
         """Apply the program and the end of a timed mode, and switch the heating or cooling.
 
-        Returns by how many degrees the thermostat would warm the room in a long time. This is below 0 if it cools, and 0 if it
-        is off.
+        Returns by how many degrees the room would become warmer if the heating or cooling stayed on for a long time. The number
+        is below 0 for cooling, and 0 if both are off.
         """
         ends = self._ends
         if ends is not None and at >= ends:

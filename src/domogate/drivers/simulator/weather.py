@@ -17,7 +17,7 @@ class Weather:
     __slots__ = ("_day", "_random", "_spell", "_sunny")
 
     SPELL = 4.0
-    """The number of degrees by which a day may differ from the mean of its season."""
+    """By how many degrees Celsius a day can be warmer or colder than the mean for this time of the year."""
 
     def __init__(self, seed: int) -> None:
         self._random = SeededRandom(seed, "the weather")

@@ -52,8 +52,8 @@ class TokenStore(GrantStore, Protocol):
     async def redeem_code(self, code_hash: str, at: float) -> RedeemedCode | None:
         """Consume the code. Exactly one caller gets a result whose `first` is True. Return None if the code does not exist.
 
-        For every later caller, `first` is False, and the grant is revoked. The caller checks whether the code has expired and
-        whether its grant was revoked before.
+        For every later caller, `first` is False, and the grant is revoked. The first caller must check whether the code has
+        expired, and whether the grant is already revoked.
         """
         ...
 

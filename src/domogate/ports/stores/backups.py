@@ -35,7 +35,9 @@ class BackupFolder(Protocol):
         """Remove all backups except the newest `keep`.
 
         An older backup is also kept if it has more content than the newest backup: data may have been lost after the older
-        backup. Return a reason for each backup that is kept for this cause. An older backup that cannot be read is removed.
+        backup. For each backup that is kept because of this, return a sentence about the difference. An older backup that
+        cannot be read is removed.
+
         Raises OSError if a backup cannot be removed, and OSError or ValueError if the newest backup cannot be read.
         """
         ...

@@ -86,8 +86,8 @@ class OrderStore(Protocol):
     async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:
         """Change the state of the order from QUEUED to SENT.
 
-        Exactly one caller gets True, and sends the order. All other callers get False. If the deadline has passed, every caller
-        gets False.
+        At most one caller gets True, and this caller sends the order. All other callers get False. If the deadline of the order
+        has passed, every caller gets False.
         """
         ...
 

@@ -20,7 +20,7 @@ class FeedStore(Protocol):
         """Call `listener` with every later change of any process, in cursor order.
 
         A change waits until no change with a lower cursor can become visible any more. If `states` is False,
-        `listener` gets no changes of states. Nearly all changes are changes of states.
+        `listener` gets no changes of states, and is called rarely: nearly all changes are changes of states.
         """
         ...
 

@@ -131,8 +131,8 @@ class LeaseStore(Protocol):
     async def find_beginning(self) -> float:
         """Return the beginning of the cluster: since this time, at least one gateway of the cluster has always been running.
 
-        If no gateway runs, store and return the present time. A stored beginning of the last two minutes is kept, because the
-        gateway that stored it may still be starting.
+        If no member has a valid lease, the present time is stored and returned. There is one exception: a stored beginning
+        that is less than two minutes old is returned unchanged, because the gateway that stored it may still be starting.
         """
         ...
 

@@ -29,7 +29,7 @@ class PeopleStore(Protocol):
     async def add_user(self, user: User) -> None:
         """Add the user. Raise ValueError if another user has this id or this e-mail address.
 
-        If several callers add such users at the same time, exactly one of them succeeds.
+        If several callers add users with the same id or e-mail address at the same time, exactly one of them succeeds.
         """
         ...
 

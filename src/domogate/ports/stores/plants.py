@@ -42,8 +42,9 @@ class StoredPlant(msgspec.Struct, frozen=True):
     joined: dict[Id, int] = {}
     """For each member, the cursor of the newest change at the time when the member joined.
 
-    The member does not see the events up to this cursor. New limits of the member set it to the newest change again in three
-    cases: they name other floors, ambients or modules; their period begins earlier; the former period had ended.
+    The member does not see the events up to this cursor. When the limits of the member change, the cursor of the newest change
+    is stored again in three cases: the new limits name other floors, ambients or modules; their period begins earlier; the
+    former period had ended.
     """
 
 

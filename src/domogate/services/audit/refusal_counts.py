@@ -22,7 +22,7 @@ from domogate.ports import Clock
 KINDS_NOTED = 20
 MINUTE = 60.0
 _CAPACITY = 5_000
-"""The largest number of kinds that are counted at the same time. If one more comes, the counts are written at once."""
+"""The largest number of kinds that are counted at the same time. When it is reached, the next `add` first writes the counts."""
 
 
 class _Kind:

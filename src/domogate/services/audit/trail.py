@@ -258,8 +258,8 @@ class _ChainCheck:
     def _check_beginning(self) -> Broken | None:
         """Check the first record that is left after a removal.
 
-        The last removal record has the number and the hash of the last removed record. The first record must follow that
-        record. Return None if it does. Otherwise return the place where the chain is broken.
+        The newest removal record has the number and the hash of the last record that was removed. The first record that is
+        left must follow this removed record. Return None if it does. Otherwise return the place where the chain is broken.
         """
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):

@@ -43,7 +43,7 @@ class AuditNotes:
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
         """Record that a stored code was refused, for example because it was redeemed before or has expired.
 
-        The refusal has ended the grant of the code.
+        The grant of the code has ended because of this refusal.
         """
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 

@@ -1,8 +1,8 @@
 """Limits requests with wrong client secrets: for each network, and for each pair of client and network.
 
 The secret is checked first, and the right secret is always accepted. So other callers with wrong secrets cannot block an
-application. Client secrets cannot be guessed (Decision 0053). The limit tells senders to wait, so they cause less work and
-fewer entries in the audit log. Each process counts separately.
+application. The limit does not protect the secrets: they are hard to guess even without it (Decision 0053). It tells senders
+to wait, so they cause less work and fewer entries in the audit log. Each process counts separately.
 """
 
 import hashlib

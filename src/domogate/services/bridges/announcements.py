@@ -169,7 +169,10 @@ def _commanded(view: ModuleView, topics: BridgeTopics) -> tuple[_Entity, ...]:
 
 
 _LIGHT_STATE = f"{{{{ '{_json(do='set light', on=True)}' if value_json.state.on else '{_json(do='set light', on=False)}' }}}}"
-"""A template that prints a light's state as the command that sets this state. Home Assistant compares both texts."""
+"""A template that prints a light's state as the command that sets this state.
+
+Home Assistant compares the printed text with `payload_on` and `payload_off`, which are the two commands.
+"""
 
 
 def _socket(number: int, fields: _Fields) -> _Entity:

@@ -27,7 +27,10 @@ from domogate.services.plants.read_model import ModuleView
 _log = get_logger(__name__)
 
 MESSAGES, MESSAGES_SPAN = 600, 60.0
-"""A bridge takes at most `MESSAGES` commands in `MESSAGES_SPAN` seconds. It drops further commands."""
+"""A bridge takes at most `MESSAGES` messages in `MESSAGES_SPAN` seconds, and drops further messages.
+
+Commands and late last wills of earlier connections count together.
+"""
 MOST_WAITING, WORKERS = 100, 8
 """At most `MOST_WAITING` commands wait; further commands are dropped. `WORKERS` commands are executed at the same time."""
 MOST_RETAINED = 50_000

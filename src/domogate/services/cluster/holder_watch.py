@@ -26,8 +26,8 @@ _FORGET = 2.0
 class _Silence:
     """A holder that does not answer.
 
-    There is one such object for each shard. `first` and `last` are the times of the first and the last call of `is_moving` for
-    the shard.
+    There is at most one such object for each shard. `first` and `last` are the times of the first and the last call of
+    `is_moving` for the shard while this holder did not answer.
     """
 
     __slots__ = ("first", "holder_id", "last")
@@ -58,8 +58,8 @@ class HolderWatch:
         of these conditions is true:
 
         - Neither the holder nor any other member is connected to NATS. Members that are leaving the cluster do not count.
-        - The holder is connected to NATS. It is also alive: it has renewed its lease at least `LeaseTimes.renewal` seconds
-          after the first call of this method for this shard.
+        - The holder is connected to NATS, and has renewed its lease at least `LeaseTimes.renewal` seconds after the first call
+          of this method for this shard. So the holder was still alive after this call.
         """
         shown = await self._look()
         if shown is None:

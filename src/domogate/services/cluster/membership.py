@@ -36,9 +36,9 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     drives these devices. `pause`: the shortest time between the beginnings of two renewals.
 
     `cut_off`: a member that gets no messages from NATS hands over its shards after this time, if other members get messages.
-    But if NATS itself stops, no member shall hand over its shards. The members do not notice the stop at the same time. So
-    `cut_off` must be longer than the sum of two times. Within one second (the time between two pings) after the first member,
-    all other members notice the stop. Within one renewal more, each member reads in the database that the others noticed it.
+    But if NATS itself stops, no member shall hand over its shards. The members do not notice the stop at the same time. The
+    last member notices it at most one second (the time between two pings) after the first member. At most one renewal later,
+    each member reads in the database that all members noticed it. `cut_off` must be longer than both times together.
     """
 
     lease: float = 6.0
@@ -156,7 +156,7 @@ class Membership:
         """Return the other members that must know a change before the client gets the answer to its write.
 
         Members that are cut off are left out. They are not ready, so no client reads from them. This member itself is always
-        left out. After it has left the cluster, it still answers its last orders, and must not wait for itself.
+        left out, also after it has left the cluster: then it still answers its last writes, and must not wait for itself.
         """
         return [m.member.id for m in self.members if m.member.id != self.known_as and m.link is not MessageLink.CUT_OFF]
 
@@ -248,7 +248,8 @@ class Membership:
     def _extend(self, sent_at: float) -> None:
         """Set the time until which this member may drive plants. Start a timer that stops driving at this time.
 
-        The lease in the database ends later, because the database counts from the time at which it got the renewal.
+        The time is `margin` before the end of a lease that begins at `sent_at`. The lease in the database ends still later:
+        it begins when the database gets the renewal.
         """
         self._held.valid_until = sent_at + self._times.lease - self._times.margin
         if self._expiry is not None:

@@ -40,7 +40,7 @@ class _Controller:
             (self.broken.add if breaks else self.broken.discard)(unit_id)
 
     def take_unit(self, unit_id: str, earlier: "_Controller") -> None:
-        """Take over what `earlier`, the previous object of a controller, knows about the unit."""
+        """Take over what `earlier` knows about the unit. `earlier` was the controller of the unit before this call."""
         if unit_id in earlier.absent:
             self.absent.add(unit_id)
         if unit_id in earlier.broken:
@@ -81,7 +81,8 @@ class Alerts:
 
         For a module that was known before this call, the state in memory is used instead of the stored state. The reason:
         perhaps the plant was read from the store before the last report of the module was written. In two cases, the stored
-        state is used: the module is in `forgotten`, or its stored state comes from no report.
+        state is used: the module is in `forgotten` (an injected fault of the module has ended), or the time `at` of its stored
+        state is 0, for example because the state comes from the estate file.
         """
         controllers, by_unit = self._controllers, self._by_unit
         replaced = {*forgotten, *(module_id for module_id, state in stored.states.items() if not state.at)}

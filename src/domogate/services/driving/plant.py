@@ -158,7 +158,7 @@ class DrivenPlant:
         return stored
 
     async def _acquire_slot(self, stored: StoredPlant) -> None:
-        """If no device is real, wait for a slot. If none is free and no call needs the plant, raise DeviceOffline instead."""
+        """If no device is real, wait for a slot. Raise DeviceOffline if no slot is free and nothing needs the plant now."""
         slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
@@ -176,7 +176,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Apply injected faults to the report, and add reports of alerts of emergency controllers. Return what to record."""
+        """Apply injected faults to the report, and compute alerts of emergency controllers. Return the reports to record."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())
@@ -201,8 +201,8 @@ class DrivenPlant:
     async def execute(self, order: Order) -> Report:
         """Execute the order, and return the report. The execution continues if the caller is cancelled.
 
-        If an earlier order with this id is stored, return its answer and send nothing. But raise OrderKeyTaken if `order.once`
-        is True or that order has another command or module. Also raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal.
+        If an earlier order with this id is stored, send nothing: return its answer, or raise OrderKeyTaken if `order.once` is
+        True or the command or module is another. Also raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal.
         """
         if order.is_new and self._context.holdings is None:  # No other request and no other gateway has this id.
             return await self._calls.run(order.deadline, partial(self._execute, order)).wait()

@@ -42,7 +42,10 @@ class Portion(NamedTuple):
 
 QUIET = Portion(steps=20, writes=1)
 BUSY = Portion(steps=60, writes=4)
-"""The portion of a busy hub. It is larger than `QUIET`, because each switch to other tasks also takes CPU time."""
+"""A busy hub does this much before other tasks can run.
+
+It is more than `QUIET`, because each switch to other tasks also takes CPU time.
+"""
 
 
 class Distributor:
@@ -96,7 +99,10 @@ class Distributor:
                     await self._write()
 
     async def _pause_writes(self, seconds: float) -> None:
-        """Write nothing for this number of seconds. If a change comes, the pause ends at once."""
+        """Write nothing for this number of seconds, or until a change comes.
+
+        After such a change has been passed to its streams, the pace decides again whether the hub must pause.
+        """
         timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
         await self._wakeup.wait()
         self._wakeup.clear()

@@ -107,7 +107,7 @@ class Hub:
 
     @property
     def idle(self) -> bool:
-        """Whether every change was distributed to the streams, and the hub has no event to write."""
+        """Whether every change was distributed to the streams, and the hub has no event left to write to a client."""
         return self._distributor.idle
 
     async def start(self) -> None:

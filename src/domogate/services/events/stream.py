@@ -35,7 +35,7 @@ from domogate.services.rights.access import Access
 PAGE = 500
 """The number of changes that a resuming stream reads from the store in one query."""
 PRESENT_AT_ONCE = 100
-"""The number of modules that are encoded in one group. After each group, other requests can run."""
+"""The number of modules whose present states are encoded in one group. After each group, other requests can run."""
 _LONGEST_TIMER = 86_400.0
 
 _log = get_logger(__name__)
@@ -112,7 +112,10 @@ class Stream(LiveEvents):
     # called by the surface
 
     async def frames(self, writer: EventWriter) -> AsyncGenerator[bytes, None]:
-        """Yield the frames. The caller must write each frame at once, because the rights may change after their check."""
+        """Yield the bytes of the stream in parts (frames): most frames have one or more events.
+
+        The caller must write each frame at once, because the rights may change after their check.
+        """
         try:
             yield OPENING
             await self._check_rights()
@@ -201,7 +204,10 @@ class Stream(LiveEvents):
         yield print_ready(cursor)
 
     async def _replay(self, until: int | None) -> AsyncGenerator[bytes, None]:
-        """Yield the events after the stream's position, up to the cursor `until`. None: up to the newest change of the hub."""
+        """Yield the events after the stream's position, up to the cursor `until`.
+
+        If `until` is None, yield them up to the newest change that the hub has received.
+        """
         while until is None or self._position < until:
             page, more = await self._read_page(until)
             frame = self._take(await self._keep_visible(await self._print(page)))
@@ -219,8 +225,8 @@ class Stream(LiveEvents):
 
         Only changes up to the cursor `until` are returned.
 
-        If `until` is None, they are returned up to the newest change that the hub has received. Raises _Pruned if some of the
-        changes were removed.
+        If `until` is None, they are returned up to the newest change that the hub has received. Raises _Pruned if the
+        store does not have all these changes any more.
         """
         while True:
             await self._check_rights()

@@ -28,11 +28,11 @@ from domogate.wire.commands import CommandBody, to_command, word_of
 LONGEST_KEY = 64
 _NOTE_PICTURES_EVERY = 60.0
 _LAST_READ = 0.1
-"""In seconds. If the plant must be read again after a command, this read must end at most this long after the deadline."""
+"""In seconds. If the plant must be read again after a command, it must be read within this time after the order's deadline."""
 MOST_CHANGES = 1_000
 """The largest number of changes that are read to find out whether a module could be reached at an earlier time.
 
-Many changes are read, because most changes are measured values.
+The number is high, because most changes are new measured values, which do not show when the reachability changed.
 """
 
 
@@ -46,8 +46,8 @@ class Outcome(StrEnum):
     """The device cannot be reached, so it did not get the command."""
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    """The gateway stopped before the device answered, or could not store the outcome, or another request with the same
-    idempotency key still waits.
+    """The gateway stopped before the device answered, or could not store the outcome. Or an earlier request with the same
+    idempotency key still waits for the answer of the device.
     """
 
 

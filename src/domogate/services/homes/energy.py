@@ -75,8 +75,8 @@ class HomeEnergy(msgspec.Struct, frozen=True):
     """The energy that a home used in a period.
 
     `total` is the sum of the energy meters. If only plugs have values in the period, `total` is the sum of the plugs. If no
-    device has values in the period, the devices with values in the period before decide in the same way: the energy meters or,
-    if only plugs have values, the plugs. In this case `total.now` is None.
+    device has values in the period, `total.now` is None. Then `total.before` is the sum of the energy meters or, if only plugs
+    have values in the period before, the sum of the plugs.
 
     `since` is the beginning of the period. For a guest, it can be later than the requested time.
     """
@@ -104,7 +104,7 @@ class HomeHistory:
             raise Invalid(f"A period can have at most {LONGEST / DAY:.0f} days.", Reason.BAD_PERIOD)
 
     async def _find_earliest(self, home: Home) -> float:
-        """Return the time of the first readings that a guest may see, rounded up to an hour.
+        """Return the time from which a guest may see readings, rounded up to an hour.
 
         For people who are not guests, the result is 0.
         """

@@ -27,7 +27,8 @@ class RequestCounts(msgspec.Struct):
         Return None if there were no requests.
 
         `bounds` are the upper bounds of the buckets. This function assumes that the durations in a bucket are evenly
-        distributed. The last bucket has no upper bound. For a duration in this bucket, the function returns its lower bound.
+        distributed. The last bucket has no upper bound. For a duration in this bucket, the function returns the lower bound of
+        the bucket.
         """
         wanted = share * sum(self.durations)
         lower, seen = 0.0, 0
@@ -44,7 +45,7 @@ class Counters(msgspec.Struct, frozen=True):
     requests: Mapping[str, RequestCounts]
     """The requests of each API. The key is the name of a family or of another surface.
 
-    For a path that belongs to none of them, the key is the first segment of the path.
+    For most paths that belong to no API, for example paths that do not exist, the key is `other`.
     """
     events: int
     """The events that were sent to event streams."""

@@ -53,7 +53,7 @@ def _period(before: Sample, after: Sample) -> Period:
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """The data of the operators' overview: counts of the present minute and of each minute before (oldest first), and sums."""
+    """The data of the operators' overview: counts of the present minute and of the earlier minutes (oldest first), and sums."""
 
     now: Period
     minutes: tuple[Period, ...]
@@ -74,7 +74,10 @@ class Monitor:
         self._samples: deque[Sample] = deque(maxlen=MINUTES + 1)
         self._counting = asyncio.Lock()
         self._figures: tuple[float, StoreFigures] | None = None
-        """A time, and the last counts of the store. These counts include the orders that ended after this time."""
+        """The last counts of the store. The first value is the time of the sample that was the newest before these counts.
+
+        Of the ended orders, only those that ended after this time are counted.
+        """
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

@@ -88,7 +88,7 @@ class Accounts:
     # --- passwords
 
     async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> IssuedLink:
-        """Make a new link to set the password. Earlier links of the user that set a password become invalid.
+        """Make a new link to set the password. Earlier links to set the password of this user become invalid.
 
         The link is mailed if mail is configured, and returned if not. If `show_link` is true, it is returned and never mailed.
         Raises NotFound if there is no such user, and MailFailed if the mail fails.

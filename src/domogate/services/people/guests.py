@@ -16,8 +16,8 @@ def check_limits(limits: Limits | None, topology: Topology, now: float, before: 
     """Return the limits sorted and without duplicates, or None if they do not limit anything. Raises Invalid if they are wrong.
 
     `before` are the limits until now. A floor, ambient or module in these limits may stay, even if it was deleted from the
-    plant. Otherwise a change of the period could remove the last place from the limits. Then the guest would see the whole
-    plant.
+    plant. Otherwise a change of the period could remove the last floor, ambient or module from the limits. Then the guest
+    would see the whole plant.
     """
     if limits is None:
         return None

@@ -61,7 +61,10 @@ class InvitationLinks(OwnerChecks):
         return link, f"{self.links.base_url}{INVITATION_LINK_PATH}{token}"
 
     async def list_own_invitation_links(self, plant_id: Id, *, user_id: Id) -> Sequence[InvitationLink]:
-        """Return the plant's usable links, newest first. Raises NotFound, or Forbidden if the user does not own the plant."""
+        """Return the plant's usable links, newest first.
+
+        Raises NotFound if there is no plant with this id. Raises Forbidden if the user does not own the plant.
+        """
         await self._check_owner(plant_id, user_id)
         return await self.list_invitation_links(plant_id)
 

@@ -89,12 +89,12 @@ class LoginThrottle:
         return wait.seconds
 
     async def succeed(self, account: str, address: str) -> None:
-        """Reset the count of the account, and remember that the user of this account uses this IP address."""
+        """Reset the count of the account, and store that the person logged in from this IP address."""
         self.forget_wait(account, address)
         await self._store.succeed_attempt(self.attempt(account, address), self._clock.now())
 
     def forget_wait(self, account: str, address: str) -> None:
-        """Forget the waiting time in memory, because a success has reset the count in the store."""
+        """Forget the waiting times in memory, because a success has reset or lowered the counts in the store."""
         attempt = self.attempt(account, address)
         self._waiting.pop(attempt.familiar, None)
         self._waiting.pop(attempt.address, None)
@@ -126,7 +126,7 @@ class LoginThrottles:
         return [throttle.attempt(account, address) for throttle, account in self._counts_of(email, address)]
 
     def forget_waits(self, email: str, address: str) -> None:
-        """Forget the waiting times in memory after a complete login: the store has reset the counts."""
+        """Forget the waiting times in memory after a complete login: the store has reset or lowered the counts."""
         for throttle, account in self._counts_of(email, address):
             throttle.forget_wait(account, address)
 
@@ -146,7 +146,7 @@ class LoginQueue:
 
     Each login uses memory and waits until its password can be hashed.
 
-    One IP address gets at most half of the places. So people at other IP addresses can still log in.
+    At most `MOST_LOGINS` / 2 logins in progress may come from one IP address. So people at other IP addresses can still log in.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Challenges for authenticators. A challenge needs no row in the store until it is used. So strangers cannot fill a table.
 
-A challenge has 256 random bits and the time of its end. A MAC binds these bits and this time to one browser and one HTML form.
+A challenge has 256 random bits and the time of its end. A MAC binds these bits and this time to the form token of a browser.
 All gateways that share a store compute the same MAC, so each gateway can check the challenges of the others.
 """
 
@@ -31,8 +31,8 @@ class PasskeyChallenges:
     async def new(self, form_token: str, user_handle: str = "") -> bytes:
         """Make a challenge.
 
-        `form_token` belongs to one browser and one step of the login. `user_handle`, the id of the user in WebAuthn, is given
-        only for a new passkey.
+        `form_token` belongs to one browser, and to its session or to one step of its login. `user_handle`, the id of the user
+        in WebAuthn, is given only for a new passkey.
         """
         expires_at = int(self._clock.now() + CHALLENGE_LIFETIME)
         words = f"{new_secret()}.{expires_at}.{user_handle}"

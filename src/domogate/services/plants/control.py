@@ -197,8 +197,8 @@ class Control:
     async def _find_ended(self, order: Order) -> OrderRecord | None:
         """Wait until the record of the order has a final state, and return the record.
 
-        The lookups end after `_LOOKUPS` lookups, or `_LAST_LOOKUP` seconds after the deadline. Then return the record as it is.
-        Return None if the store has no record of the order.
+        The lookups end after `_LOOKUPS` lookups, or `_LAST_LOOKUP` seconds after the deadline. If the record has no final
+        state by then, return it as it is. Return None if the store has no record of the order.
         """
         for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)

@@ -18,7 +18,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 Row = tuple[T, Id | None]
-"""A part of a plant, and the id of the floor or ambient that contains this part."""
+"""A part of a plant, and the id of the floor or ambient that contains this part. The id is None if nothing contains it."""
 
 PlantCheck = Callable[[EstatePlant | None, EstatePlant], Awaitable[Sequence[str]]]
 """A function that compares a plant before and after a change, and returns the problems that the change causes."""
@@ -31,7 +31,7 @@ class EditingStore(PlantStore, PlantEditStore, Protocol):
 class TopologyDraft:
     """The content of a plant as tables, which are easier to change than a tree.
 
-    Each row has the id of the floor or ambient that contains it.
+    The row of an ambient has the id of its floor. The row of a module has the id of its ambient.
     """
 
     def __init__(self) -> None:
@@ -199,8 +199,8 @@ class PlantEditor:
         """Apply `change` to the content of the plant, and return the result of `change`.
 
         `change` is called twice. After the first call, the new content is checked by the rules of an estate file. The second
-        call is in the transaction. If another request changed the plant after the check, the call and the check are repeated.
-        The result of the last call is returned.
+        call is in the transaction. If another request changed the plant after the check, the first call and the check are
+        repeated before the second call. The result of the last call is returned.
         """
         results: list[T] = []
 

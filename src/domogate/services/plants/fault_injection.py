@@ -173,7 +173,7 @@ class FaultExpiry:
     def apply(self, changes: Sequence[Change]) -> None:
         """Wake the task that removes ended faults, if a plant changed. This method is a listener of the store.
 
-        The task sleeps until the next fault ends. Perhaps this or another process has injected a fault that ends earlier.
+        The task sleeps until the next fault ends. The change may be a new fault that ends earlier, also one of another process.
         """
         if any(isinstance(change.event, PlantChanged | ChangesLost) for change in changes):
             self._changed.set()

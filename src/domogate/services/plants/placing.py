@@ -91,8 +91,9 @@ def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) 
 def place_modules(draft: TopologyDraft, modules: Sequence[Row[Module]], pattern: re.Pattern[str] | None) -> Placement:
     """Add the modules to the plant, and choose rooms for the modules without an ambient.
 
-    The pattern finds the room in the name of such a module. The module is added under its name without the room, and only if
-    the pattern finds exactly one room. Without a pattern, the module is added without a room.
+    The pattern finds the room in the name of a module without an ambient. If it finds exactly one room, the module is added to
+    this room, and the new name of the module does not contain the room (see `name_in_room`). Otherwise the module is not
+    added. If `pattern` is None, modules without an ambient are added without a room.
     """
     rooms = [ambient for ambient, _ in draft.ambients.values()]
     taken = {room.id: {module.name.casefold() for module in room.modules} for room in rooms}

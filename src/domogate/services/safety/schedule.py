@@ -36,9 +36,10 @@ class TestStanding(StrEnum):
 class PlannedTest(msgspec.Struct, frozen=True):
     """The schedule of one kind of test of one unit: the last finished test, the next test, and whether a test is running.
 
-    The first test is due when the unit is commissioned. So if no test is recorded, `due_at` is the time at which the unit was
-    commissioned or its battery began to charge. It is None if neither time is known. The first test is overdue some time after
-    `due_at`: one month for a function test, one year for a duration test.
+    The first test is due when the unit is commissioned. So if no test is recorded, `due_at` is the time of commissioning. If
+    this time is not known, `due_at` is the time at which the battery began to charge, or None if this is not known either.
+
+    The first test is overdue some time after `due_at`: one month for a function test, one year for a duration test.
 
     `due_at` is also None if the time of the last test is not known.
     """

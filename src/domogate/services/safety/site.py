@@ -77,7 +77,7 @@ class SafetySummary(msgspec.Struct, frozen=True):
 
     @property
     def complies(self) -> bool:
-        """Whether all devices are real and work, and all tests are recorded, passed and in time."""
+        """Whether all devices are real and work, each unit has passed its last tests, and no test is missing or overdue."""
         if self.simulated:
             return False
         well = self.units.working == self.units.total and self.controllers.working == self.controllers.total

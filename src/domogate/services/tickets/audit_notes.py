@@ -1,4 +1,4 @@
-"""Writes the use of tickets to the audit log. The log writes repeated refusals as one entry with a count."""
+"""Writes the use of tickets to the audit log. The log writes repeated refusals as one record with a count."""
 
 from collections import OrderedDict
 

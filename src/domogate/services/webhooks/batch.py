@@ -124,7 +124,7 @@ class DeliveryBatch:
     def _is_over(self) -> bool:
         """Whether the batch starts no more posts.
 
-        After a failure, posts still start until the batch has started `AT_ONCE` posts in total: perhaps only this post failed.
+        After a failure, posts still start until the batch has started `AT_ONCE` posts in total: other posts may succeed.
         """
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 

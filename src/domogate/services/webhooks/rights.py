@@ -30,7 +30,7 @@ class _ViewerKey(msgspec.Struct, frozen=True):
 
 
 class _Viewer(msgspec.Struct, frozen=True):
-    """The rights of a webhook now: `holder` has the user and the scopes that both the webhook and its grant have."""
+    """The rights of a webhook now. `holder` has its user, and only the scopes that both the webhook and its grant have."""
 
     key: _ViewerKey
     holder: GrantHolder
@@ -67,7 +67,7 @@ class WebhookRights:
         holdings: Holdings | None = None,
         is_current: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`is_current` returns whether this gateway knows all changes that are older than the setting `knowledge_bound`."""
+        """`is_current` says whether this gateway knows all changes made more than `knowledge_bound` (a setting) seconds ago."""
         self._identities = identities
         self._viewers = FeedCache(
             self._find_viewer,

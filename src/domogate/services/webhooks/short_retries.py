@@ -48,7 +48,7 @@ class ShortRetries:
         self._failures_of.pop(cursor, None)
 
     def may_pass(self, failures: Sequence[DeliveryResult]) -> bool:
-        """Whether a short delay is enough after these failures, because the receiver may accept the events again soon.
+        """Whether a short delay is enough after these failures: the receiver works, and may accept the events soon.
 
         False if the receiver has failed `AT_MOST` times in a row, or if it asked for a delay longer than `FIRST` seconds.
         """

@@ -35,7 +35,7 @@ class Timers:
         self._set_at = 0.0
 
     def was_set_back(self, now: float, seconds: float) -> bool:
-        """Whether `now` is more than `seconds` before the latest `now` that `set` got: then the clock was set back."""
+        """Whether `now` is more than `seconds` before the highest `now` that `set` got: then the clock was set back."""
         return self._set_at - now > seconds
 
     def has_due(self, now: float) -> bool:

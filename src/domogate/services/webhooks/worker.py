@@ -171,12 +171,12 @@ class WebhookWorker:
         return self._pause_until(self._short_retries.pause(soon)) if soon else None
 
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None], *, is_up: bool) -> None:
-        """Store as pending: changes that were tried without success, and later changes of the same modules.
+        """Store the changes that were tried without success, and later changes of the same modules, as pending deliveries.
 
-        Add modules that must wait to `blocked`.
+        If a module must wait for a retry, it is added to the set `blocked`.
 
-        Then move the webhook's position forward. The new position is directly before the first change that was not tried and is
-        not pending.
+        Then move the webhook's position forward. The new position is directly before the first change that was neither tried
+        nor stored as pending.
         """
         pending = [
             self._to_pending(result)
@@ -258,7 +258,7 @@ class WebhookWorker:
         Return the results of events that are tried again after a short delay. These results are not stored.
 
         `failures` are the results that show that the receiver is down. If there are any, a failed event is stored only if it is
-        too old. It is stored as a dead letter. Events that were not tried stay as they are in the store. If an event of a
+        too old; it becomes a dead letter. Events that were not tried stay as they are in the store. If an event of a
         module must wait, the module is removed from `open_modules`.
         """
         store = self._context.store
@@ -280,7 +280,7 @@ class WebhookWorker:
         return soon
 
     def _is_too_old(self, delivery: Delivery) -> bool:
-        """Whether the delivery becomes a dead letter at once if it is refused.
+        """Whether the delivery becomes a dead letter at once if it fails.
 
         The result is True if the event is at least `given_up` seconds old. Replayed dead letters are old events too.
         """

@@ -87,7 +87,7 @@ _OTHER = {
 
 
 class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """An option: the message with the result of a test. `result`, `ended`, `began` and `lit` are paths into its JSON."""
+    """An option that describes messages with test results. `result`, `ended`, `began` and `lit` are paths in their JSON."""
 
     __test__ = False  # pytest would collect it
 

@@ -78,9 +78,10 @@ _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
 )
 """For each name in the options: the name of the property, and the function that reads its value."""
 _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
-"""The number of decimals of a sent number, if the options do not set `decimals`. Other properties have 0 decimals.
+"""For some names in the options: the number of decimals of a sent number, if the option `decimals` is not set.
 
-This table and the option `decimals` have no effect on `color`: `fill_color` rounds the values of a colour.
+For names that are not in this table, the number is 0. This table and the option `decimals` have no effect on `color`:
+`fill_color` rounds the values of a colour.
 """
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
@@ -285,9 +286,8 @@ class Generic(Codec):
     def _encode_operation(self, mode: object, function: object) -> Publication:
         """Return the message that sets mode and function.
 
-        If `mode` is None, the mode is manual. If `function` is None, the message names only the mode. Otherwise a message for
-        the manual mode names the mode and the function. A message for another mode names the function only if `map` has a word
-        for this mode with this function.
+        If `mode` is None, the mode is manual. The message always names the mode. If `function` is not None, the message also
+        names the function in two cases: the mode is manual, or `map` has a word for this mode with this function.
         """
         target = self._options.command[_OPERATION]
         known = ThermostatMode.MANUAL if mode is None else mode

@@ -37,10 +37,10 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
     sockets: int = 0
     """The number of relays of a multisocket."""
     part: Literal["lamp", "color", "white", "channel"] = "lamp"
-    """The part of a lamp that the module uses: the whole lamp, or only the part that the relay number `relay` switches.
+    """The part of a lamp that the module uses. `lamp` means the whole lamp.
 
-    A lamp has the parts `color` and `white` if its white channels are not linked to its colour (SetOption37). The value
-    `channel` means one channel of a device that dims its channels one by one (SetOption68).
+    `color` and `white` are the two parts of a lamp whose white channels are not linked to its colour (SetOption37). `channel`
+    means the channel number `relay` of a device that dims its channels one by one (SetOption68).
     """
     shutter: int = 1
     inverted: bool = False

@@ -6,7 +6,7 @@ Source: the documentation of Home Assistant, page "MQTT", section "MQTT Discover
 from domogate.drivers.mqtt.home_assistant.modules import find_candidates
 
 FILTERS = ("homeassistant/+/+/config", "homeassistant/+/+/+/config")
-"""The topics of the announcements. The parts after `homeassistant` are: component, node id (it may be missing), object id."""
+"""The topics of the announcements. Between `homeassistant` and `config`: component, node id (may be missing), object id."""
 PREFIX = "homeassistant/"
 
 __all__ = ["FILTERS", "PREFIX", "find_candidates"]

@@ -52,7 +52,8 @@ def _modes(said: Announcement) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the entries for the tables `state` and `command` of the module.
 
     They say how the mode is read and set. If the thermostat can cool, they also say how its function (heating or cooling) is
-    read and set. Both entries are empty if the thermostat does not report its mode. Raises Untranslatable.
+    read and set. Both entries are empty if the thermostat does not report its mode. Raises Untranslatable, for example
+    if such a thermostat can only cool.
     """
     modes = said.words("modes", _EVERY_MODE)
     cools = "cool" in modes

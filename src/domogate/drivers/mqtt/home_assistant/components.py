@@ -136,7 +136,10 @@ TRANSLATIONS: Mapping[str, Callable[[Announcement], Translation]] = MappingProxy
         "scene": _pressed("payload_on", "ON"),
     }
 )
-"""For each component that can become a module without other parts: its translation, which may raise Untranslatable."""
+"""For each component that takes commands and can become a module: the function that translates it.
+
+The function may raise Untranslatable.
+"""
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {

@@ -11,9 +11,9 @@ from domogate.drivers.mqtt.home_assistant.templates import Untranslatable, read_
 
 
 class Translation(msgspec.Struct, frozen=True):
-    """The module that is made from an announcement of a device.
+    """What the driver learns from an announcement about a module.
 
-    It has the kind of the module, and the tables `state` and `command` of its options.
+    `kind` is the kind of the module. `state` and `command` are tables of its options.
     """
 
     kind: DeviceKind

@@ -29,7 +29,10 @@ _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "rgbww": {"red": "{red}", "green": "{green}", "blue": "{blue}", "cold_white": "0", "warm_white": "0"},
     }
 )
-"""For each colour mode, in the order of preference: the names in its command template, each with the text that replaces it."""
+"""For each colour mode: the names that its command template can contain, each with the text that replaces the name.
+
+The modes are in the order of preference: of the modes that a light has, the first is used.
+"""
 _JSON_KEYS: Mapping[str, str] = MappingProxyType({"hs": "hs", "rgb": "rgb", "xy": "xy", "rgbw": "rgbw", "rgbww": "rgbcw"})
 """For each colour mode: the keys of a colour in JSON. Each letter is one key: `hs` stands for the keys `h` and `s`."""
 

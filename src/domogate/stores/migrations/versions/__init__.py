@@ -1,1 +1,1 @@
-"""One file for each revision. Each file names the previous revision."""
+"""One file for each revision (version of the tables). Each file names the previous revision."""

@@ -77,8 +77,8 @@ def _renew_users(connection: sa.Connection) -> None:
 def _renew_invitations(connection: sa.Connection) -> None:
     """Compute the column `email_key` of all invitations again.
 
-    Two invitations of a plant may have addresses that differ only in their Unicode form and in the case of ASCII letters. Then
-    only one of the two is kept. If possible, it is one whose address is in the composed form (NFC).
+    Two invitations of a plant may have addresses that differ only in how accents are written (composed or separate) and in the
+    case of ASCII letters. Then only one of the two is kept: if possible, one with the composed form (NFC).
     """
     invitations = sa.table("invitations", *map(sa.column, ("plant_id", "email", "email_key")))
     rows = connection.execute(sa.select(invitations)).all()

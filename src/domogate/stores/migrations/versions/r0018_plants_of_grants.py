@@ -1,4 +1,4 @@
-"""Adds to each grant the plants that the user chose."""
+"""Adds to the table of grants a column for the plants that the user chose."""
 
 from alembic import op
 

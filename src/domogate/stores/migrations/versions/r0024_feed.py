@@ -1,8 +1,8 @@
 """Adds a table for gateways that share a PostgreSQL database.
 
-It has the cursor of the last pruned change, and the cursor of the last transaction that changed plants or states with the
-exclusive lock for writes. It also has the offset of cursors. PostgreSQL computes a cursor from the number of a transaction.
-The offset keeps new cursors above all stored cursors.
+It has the cursor of the last pruned change. It also has the cursor of the last transaction that held the exclusive lock for
+writes and changed plants or states. And it has the offset of cursors. PostgreSQL computes a cursor from the number of a
+transaction. The offset is added to this number, so that new cursors are above all stored cursors.
 """
 
 from alembic import op
