@@ -57,7 +57,7 @@ async def discover_mqtt(
 
     Zigbee2MQTT, Tasmota, and programs that announce devices for Home Assistant are understood.
 
-    With --estate and --into it writes the whole estate file, with the new modules in their rooms.
+    With --estate and --into it writes the whole estate file. The pattern --into finds the room of each new module.
 
     Example: `domogate discover mqtt --url mqtt://127.0.0.1 --estate estate.yaml --into '{room}_*' --out estate.yaml --force`
     """

@@ -276,7 +276,7 @@ class Transaction:
             self.last_writes.append(write)
 
     def write_changes(self, *, exclusive: bool) -> Sequence[Change]:
-        """Write the events as changes, now or at the commit. Return the changes. `exclusive`: WriteLock.EXCLUSIVE is held."""
+        """Write the events as changes: many now, a few with the commit. Return them. `exclusive`: the lock is EXCLUSIVE."""
         if len(self.events) > MOST_EVENTS:
             self.database.reserve_cursors(self.connection, len(self.events), exclusive=exclusive)
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]
