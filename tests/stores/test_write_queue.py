@@ -18,6 +18,7 @@ class Taker:
 
     def __init__(self, queue: WriteQueue) -> None:
         self.queue = queue
+        self.seconds = LONG
         self.groups: list[int] = []
         self.expected: int | None = None
         """The number of callers that write again. None means the callers of the last group."""
@@ -27,10 +28,10 @@ class Taker:
 
     def _run(self) -> None:
         while not self.queue.closed:
-            group = self.queue.take(LONG)
-            self.groups.append(len(group))
-            self.queue.expect(len(group) if self.expected is None else self.expected)
+            group = self.queue.take(self.seconds)
             if group:
+                self.groups.append(len(group))
+                self.queue.expect(len(group) if self.expected is None else self.expected)
                 self._loop.call_soon_threadsafe(self._count, len(group))
 
     def _count(self, number: int) -> None:
@@ -108,6 +109,22 @@ class TestAGroup:
             await asyncio.sleep(0.01)  # The thread has time to take a smaller group.
         await taker.wait_for(8)
         assert taker.groups == [8]
+
+    async def test_a_thread_that_often_reads_the_feed_still_waits_for_the_whole_group(
+        self, taker: Taker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(batch, "QUIET", LONG)
+        monkeypatch.setattr(batch, "LONGEST", LONG)
+        taker.expected, taker.seconds = 8, 0.05
+        put_all(taker.queue, 1)
+        await taker.wait_for(1)
+        del taker.groups[:]
+        for _ in range(8):
+            put_all(taker.queue, 1)
+            await asyncio.sleep(0.1)  # longer than the time after which the thread reads the feed
+        await taker.wait_for(8)
+        assert sum(taker.groups) == 8
+        assert len(taker.groups) <= 2, taker.groups
 
     async def test_a_group_ends_if_no_more_writes_come(self, taker: Taker) -> None:
         taker.expected = 8

@@ -253,8 +253,8 @@ class WriteQueue:
         with self._arrived:
             wanted = self._wanted = min(self._expected, self._most)
             if not self._pending and not self.closed and not self._woken:
-                self._arrived.wait(seconds)  # `put` and `_end_group` end this wait when the group is complete.
-            else:
+                self._arrived.wait(seconds)
+            if self._wanted < inf:  # Neither `put` nor `_end_group` found the group complete.
                 self._wait_for_more(wanted)
             self._wanted = inf
             if not self._pending:
@@ -263,7 +263,7 @@ class WriteQueue:
             return [self._pending.popleft() for _ in range(min(len(self._pending), self._most))]
 
     def _wait_for_more(self, wanted: float) -> None:
-        """Wait until the group is complete. Call this if the queue already has writes when the writer thread calls `take`."""
+        """If the queue has writes, wait until they are a complete group: `wanted` writes, or no more writes come."""
         deadline, seen = time.monotonic() + LONGEST, 0
         while seen < len(self._pending) < wanted and not self.closed and time.monotonic() < deadline:
             seen = len(self._pending)
