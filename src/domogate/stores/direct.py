@@ -81,11 +81,13 @@ class DirectStatement:
         """Execute the statement once for each row. The values of each row have the order of `names`."""
         text, order, constants, groups = self._compile(connection)
         if order == names and not constants:
+            done = 0
             for size, text_of_group in groups:
-                while len(rows) >= size:
-                    group, rows = rows[:size], rows[size:]
+                while len(rows) - done >= size:
+                    group = rows[done : done + size]
                     run_statement(connection, text_of_group, list(chain.from_iterable(group))).close()
-            _execute_many(connection, text, rows)
+                    done += size
+            _execute_many(connection, text, rows[done:])
         else:
             self.execute_many(connection, [dict(zip(names, row, strict=True)) for row in rows])
 
@@ -142,11 +144,13 @@ def _print_groups(text: str, order: list[str] | None) -> list[tuple[int, str]]:
 
     Only SQLite, whose parameters have no names, gets such statements. psycopg sends all rows together anyway.
     """
-    row = f"({', '.join('?' * len(order))})" if order else ""
-    before, values, after = text.partition(f" VALUES {row}")
-    if not row or not values or "?" in before or "?" in after:
+    if not order:
         return []
-    sizes = [size for size in _GROUPS if size * len(order or ()) <= _MOST_PARAMETERS]
+    row = f"({', '.join('?' * len(order))})"
+    before, values, after = text.partition(f" VALUES {row}")
+    if not values or "?" in before + after:
+        return []
+    sizes = [size for size in _GROUPS if size * len(order) <= _MOST_PARAMETERS]
     return [(size, f"{before} VALUES {', '.join([row] * size)}{after}") for size in sizes]
 
 

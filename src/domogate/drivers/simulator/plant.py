@@ -305,7 +305,7 @@ class SimulatedPlant:
         module.device.execute(command, simulated)
         if module.device.moving:
             self._moving[module.id] = module
-        return module.report(self.id, now, whole=True)
+        return self.report(module, now)
 
     def take_picture(self, module: SimulatedModule, now: float) -> Picture:
         """Return a picture of a camera that is on. Raises DeviceRefused if the camera is off or the module is not a camera."""
