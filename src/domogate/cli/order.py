@@ -52,7 +52,7 @@ async def list_orders(
 @command(commands, "show")
 async def show(
     settings: Settings,
-    order: Annotated[str, argument("ID", "Id of the order. In the management API, an idempotency key is the id.")],
+    order: Annotated[str, argument("ID", "Id of the order: the idempotency key, if the management API got one.")],
     as_json: AsJson = False,
 ) -> None:
     """Show one order and its outcome."""

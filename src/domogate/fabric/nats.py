@@ -53,7 +53,7 @@ _MOST_ANSWERING = 10_000
 """The largest number of requests of other gateways that are answered at the same time. Further requests are refused."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 1.0
-"""In seconds. If an order or a question has no answer after this time, it is sent again: the message may be lost."""
+"""In seconds. If an order or a question has no answer after this time, it is sent again: the message may have been lost."""
 _FEED_PAUSE = 0.005
 _LAST_ANSWERS = 1.0
 """In seconds. A gateway that releases shards or leaves the cluster still answers earlier requests, but not longer than this."""

@@ -78,7 +78,7 @@ _LIMIT_LONG_IDLE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 """The server ends a long transaction (an import, a migration, a move from SQLite) after this time without a statement."""
 _NO_LIMIT = "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'"
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
-"""The time limit for waiting for a locked table: all gateways wait for a migration, and a backup can lock tables for hours."""
+"""The time that a migration waits for a locked table. While it waits, all gateways wait, and a backup can last for hours."""
 _LOCK_NOT_AVAILABLE = "55P03"
 _EVENTS = 1 << 16
 _UNDONE = ("25P03", "25P04", "40P01")

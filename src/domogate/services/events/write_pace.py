@@ -4,7 +4,7 @@ So a busy hub writes many events together (Decision 0145).
 """
 
 WRITES_PER_SECOND = 4_000
-"""The number of writes per second that the hub may do over a longer time (`LONGEST_WAIT` has the exception)."""
+"""The number of writes per second that the hub may do on average. `LONGEST_WAIT` says when it may do more."""
 AT_FULL_SPEED = 1_000
 """After a time without writes, the hub may do this number of writes at once. Then it must pause between writes."""
 BUSY_AFTER = 250
